@@ -1,0 +1,262 @@
+//! The one door through which a coding agent enters the program.
+
+use crate::{
+    evidence::{Record, Role, Say},
+    host::{Env, Host},
+    ident::ProcKey,
+    lines,
+    proof::Source,
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Facts about an agent that are data, not code.
+#[derive(Debug)]
+pub struct Card {
+    /// Stable name on the command line and in JSON.
+    pub name: &'static str,
+    /// How people call it.
+    pub title: &'static str,
+    /// Executable to look for on the search path.
+    pub binary: &'static str,
+    /// Where sessions live when no variable says otherwise, below the home directory.
+    pub home: &'static str,
+    /// Variables that move the store; read from the environment of live agents too.
+    pub variables: &'static [&'static str],
+    /// Versions whose files and behaviour this adapter was proved against.
+    pub proved: &'static [&'static str],
+    /// A process keeps the files of the sessions it holds open, so that none open means none held.
+    pub keeps_open: bool,
+    /// How many characters of an id tell sessions apart at a glance.
+    pub short: usize,
+    /// Line types of its transcripts that are known; `doctor` names any other.
+    pub line_types: &'static [&'static str],
+}
+
+/// A process as an adapter may judge it: by its program and arguments alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// Short name.
+    pub comm: &'a str,
+    /// The program's file, where it can be told.
+    pub exe: Option<&'a Path>,
+    /// Arguments, the program's name first; empty where they cannot be told.
+    pub argv: &'a [String],
+}
+
+/// What a process is to its agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It holds sessions.
+    Agent(Role),
+    /// It belongs to the agent and never holds a session.
+    Helper,
+}
+
+/// A session that exists, known from its name and size alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stub {
+    /// Native session id.
+    pub id: String,
+    /// The file that holds it.
+    pub path: PathBuf,
+    /// Last change of that file.
+    pub updated: Timestamp,
+}
+
+/// The sessions of a store, and what could not be looked at.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// What is there.
+    pub stubs: Vec<Stub>,
+    /// What could not be read.
+    pub problems: Vec<Trouble>,
+}
+
+/// A path that could not be read or understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// Where.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
+}
+
+/// How a claim leads to a process. The host follows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trail {
+    /// A kernel file lock on this path.
+    Flock(PathBuf),
+    /// A process the agent itself wrote down; a pid without its start is no trail.
+    Process {
+        /// Its pid.
+        pid: u32,
+        /// Its start time in clock ticks since boot.
+        start: u64,
+        /// When the agent wrote it down: before this boot, it speaks of another machine life.
+        written: Timestamp,
+    },
+    /// This process has a file of the session open.
+    OpenBy(ProcKey),
+}
+
+/// Something native that says "this session is loaded, there". True only if its trail leads somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Native session id.
+    pub session: String,
+    /// Where to look for the process.
+    pub trail: Trail,
+    /// Where the claim itself stands.
+    pub source: Source,
+    /// What else it tells.
+    pub about: About,
+}
+
+/// What a running process tells of the session it has loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// What the agent says it is doing, where it says so.
+    pub says: Option<Say>,
+    /// What kind of process the agent says it is.
+    pub role: Option<Role>,
+    /// The id may be a throwaway until a record exists under it, or this moment has passed.
+    pub settles: Option<Timestamp>,
+    /// Where the session works.
+    pub cwd: Option<PathBuf>,
+    /// The name it goes by.
+    pub title: Option<String>,
+    /// When the process registered.
+    pub started: Option<Timestamp>,
+    /// Version of the agent that runs.
+    pub version: Option<String>,
+}
+
+/// The claims of a store, and what could not be looked at.
+#[derive(Debug, Default)]
+pub struct Claims {
+    /// What is claimed.
+    pub claims: Vec<Claim>,
+    /// What could not be read.
+    pub problems: Vec<Trouble>,
+}
+
+/// How much of a record to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Its beginning and its end.
+    Glance,
+    /// All of it: tokens are counted.
+    Whole,
+}
+
+/// Who speaks in a transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Speaker {
+    /// A person, or whoever prompts.
+    User,
+    /// The model.
+    Assistant,
+    /// The model, thinking aloud.
+    Thinking,
+    /// The model asks for a tool.
+    Call,
+    /// What the tool answered.
+    Result,
+    /// The agent's program itself: errors, interruptions, summaries.
+    System,
+}
+
+/// One readable piece of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Message {
+    /// When it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Who speaks.
+    pub speaker: Speaker,
+    /// Name of the tool, for calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The call or result failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// What was said.
+    pub text: String,
+}
+
+/// One coding agent. Implementations keep nothing between calls and never look at processes.
+pub trait Agent: Sync {
+    /// Names and versions.
+    fn card(&self) -> &'static Card;
+    /// Where its sessions live, given this environment.
+    fn stores(&self, env: &Env) -> Vec<PathBuf>;
+    /// A process of this name may be one of the agent's: worth a closer look.
+    fn may_be(&self, comm: &str) -> bool;
+    /// What a process is to the agent.
+    fn part(&self, program: &Program<'_>) -> Option<Part>;
+    /// Which sessions of a store claim to be loaded, and by which process.
+    fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims>;
+    /// The session a process of the agent has loaded if it has this file open for writing.
+    fn holds(&self, store: &Path, open: &Path) -> Option<String>;
+    /// All sessions of a store, from names and sizes alone.
+    fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing>;
+    /// One session by its full id; `cwd` is a hint.
+    fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Option<Stub>;
+    /// What one session says of itself.
+    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
+    /// A shell command that exits 0 if nothing native claims the session is loaded.
+    fn absence(&self, store: &Path, id: &str) -> String;
+    /// What a line of a transcript says, readably.
+    fn messages(&self, line: &[u8]) -> Vec<Message>;
+    /// The type of a transcript line, for drift: `None` where it has none.
+    fn line_type(&self, line: &[u8]) -> Option<String>;
+}
+
+/// Last `count` messages of a transcript, oldest first, and where the next line will begin.
+pub fn tail(
+    agent: &dyn Agent,
+    host: &dyn Host,
+    path: &Path,
+    count: usize,
+) -> io::Result<(Vec<Message>, u64)> {
+    let file = host.open(path)?;
+    let size = file.size();
+    let mut newest_first = Vec::new();
+    let mut next = size;
+    lines::back(&*file, &mut |line| {
+        if line.at + line.size() == size {
+            next = line.at; // still being written
+            return lines::Flow::Continue(());
+        }
+        newest_first.extend(readable(agent, &line).into_iter().rev());
+        match newest_first.len() < count {
+            true => lines::Flow::Continue(()),
+            false => lines::Flow::Break(()),
+        }
+    })?;
+    newest_first.truncate(count);
+    newest_first.reverse();
+    Ok((newest_first, next))
+}
+
+/// What a line says, readably; one too long to hold says only that.
+pub fn readable(agent: &dyn Agent, line: &lines::Line<'_>) -> Vec<Message> {
+    match line.body {
+        lines::Body::Whole(bytes) => agent.messages(bytes),
+        lines::Body::Huge(size) => vec![Message {
+            at: None,
+            speaker: Speaker::System,
+            tool: None,
+            failed: false,
+            text: format!("(a line of {size} bytes is not shown)"),
+        }],
+    }
+}

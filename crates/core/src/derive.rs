@@ -1,0 +1,260 @@
+//! Says what state a session is in. Pure and total: the same evidence has the same answer, always.
+
+use crate::{
+    evidence::{Ending, Evidence, Holder, Need, Pending, Reading, Role, Say, Tool, Turn},
+    proof::{Fact, Rule, Source},
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A session's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Loaded in a live process, and a turn runs.
+    Working,
+    /// Loaded, and it waits for a person.
+    Waiting(Need),
+    /// Loaded, and no turn runs.
+    Idle(Idle),
+    /// No process; the last turn completed, or there was none.
+    Done,
+    /// No process; the last turn failed, in the agent's words.
+    Failed(String),
+    /// No process; the last turn was interrupted.
+    Stopped,
+    /// No process, and nobody closed the turn: killed, crashed, or out of memory.
+    Died,
+    /// It cannot be told, and why.
+    Unknown(String),
+}
+
+/// Why a loaded session is idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Idle {
+    /// It was never prompted.
+    Fresh,
+    /// Its last turn ended.
+    BetweenTurns,
+    /// An open turn is older than the process: it died with an earlier one.
+    StaleTurn,
+}
+
+/// The answer, and what it follows from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The answer.
+    pub state: State,
+    /// A live process has the session loaded.
+    pub live: bool,
+    /// What it follows from, strongest first.
+    pub because: Vec<Fact>,
+}
+
+/// Works out the state of one session.
+pub fn derive(seen: &Evidence) -> Verdict {
+    let mut because = Vec::new();
+    let live = !seen.holders.is_empty();
+    let state = match live {
+        true => held(seen, &mut because),
+        false => unheld(seen, &mut because),
+    };
+    Verdict { state, live, because }
+}
+
+fn held(seen: &Evidence, because: &mut Vec<Fact>) -> State {
+    for holder in &seen.holders {
+        because.push(
+            Fact::new(
+                Rule::HolderAlive,
+                format!("{} is alive", holder.key),
+                Source::Alive { process: holder.key.clone() },
+            )
+            .at(holder.since),
+        );
+        let (rule, what) = match (&seen.id, holder.shared) {
+            (None, _) => (Rule::Unnamed, "names no session"),
+            (Some(_), false) => (Rule::HolderAlive, "has the session loaded"),
+            (Some(_), true) => (Rule::SharedHolder, "has the session loaded, among others"),
+        };
+        because.push(Fact::new(rule, format!("it {what}"), holder.trail.clone()));
+    }
+    if let [first, _, ..] = seen.holders.as_slice() {
+        let count = seen.holders.len();
+        because.push(Fact::new(
+            Rule::SeveralHolders,
+            format!("{count} live processes have it loaded at once"),
+            first.trail.clone(),
+        ));
+    }
+    // Of several holders, the one that needs a person is what a person must see.
+    let mut answers: Vec<(State, Vec<Fact>)> = seen.holders.iter().map(|h| one(seen, h)).collect();
+    answers.sort_by_key(|(state, _)| urgency(state));
+    let (state, facts) = answers.swap_remove(0);
+    because.extend(facts);
+    state
+}
+
+fn urgency(state: &State) -> u8 {
+    match state {
+        State::Waiting(_) => 0,
+        State::Working => 1,
+        State::Unknown(_) => 2,
+        State::Idle(_) => 3,
+        State::Done | State::Failed(_) | State::Stopped | State::Died => 4,
+    }
+}
+
+/// The state as this holder shows it.
+fn one(seen: &Evidence, holder: &Holder) -> (State, Vec<Fact>) {
+    if seen.id.is_none() {
+        return (State::Unknown("its process has named no session".into()), Vec::new());
+    }
+    if let Some((say, source)) = &holder.says {
+        let (state, words) = match say {
+            Say::Busy => (State::Working, "busy"),
+            Say::Waiting(Need::Approval) => {
+                (State::Waiting(Need::Approval), "waiting for approval")
+            }
+            Say::Waiting(Need::Answer) => (State::Waiting(Need::Answer), "waiting for an answer"),
+            Say::Idle => (State::Idle(Idle::BetweenTurns), "idle"),
+        };
+        let fact = Fact::new(Rule::AgentSays, format!("it says it is {words}"), source.clone());
+        return (state, vec![fact]);
+    }
+    match &seen.record {
+        Reading::Failed { why, source } => {
+            let fact = Fact::new(Rule::Unreadable, why.clone(), source.clone());
+            (State::Unknown(why.clone()), vec![fact])
+        }
+        Reading::Absent => by_turn(seen, holder, &Turn::None),
+        Reading::Read(record) => by_turn(seen, holder, &record.turn),
+    }
+}
+
+fn by_turn(seen: &Evidence, holder: &Holder, turn: &Turn) -> (State, Vec<Fact>) {
+    let one_shot = holder.role == Some(Role::Headless);
+    match turn {
+        Turn::None if one_shot => (State::Working, vec![one_shot_works(holder)]),
+        Turn::None => {
+            let fact = "no turn is recorded for it";
+            let fact = Fact::new(Rule::NeverPrompted, fact, holder.trail.clone());
+            (State::Idle(Idle::Fresh), vec![fact])
+        }
+        Turn::Ended { at, line, .. } if one_shot && *at < holder.since => {
+            let fact = "its newest recorded turn ended before the process began";
+            let fact = Fact::new(Rule::OneShotWorks, fact, line.clone()).at(*at);
+            (State::Working, vec![fact, one_shot_works(holder)])
+        }
+        Turn::Ended { at, how, line } => {
+            let fact = Fact::new(Rule::TurnEnded, ended(how), line.clone()).at(*at);
+            (State::Idle(Idle::BetweenTurns), vec![fact])
+        }
+        Turn::Open { alive, line, .. } if *alive < holder.since => {
+            let fact = "its open turn was last seen before the process began";
+            let fact = Fact::new(Rule::TurnOlderThanHolder, fact, line.clone()).at(*alive);
+            match one_shot {
+                true => (State::Working, vec![fact, one_shot_works(holder)]),
+                false => (State::Idle(Idle::StaleTurn), vec![fact]),
+            }
+        }
+        Turn::Open { alive, pending, line } => {
+            let open = Fact::new(Rule::TurnOpen, "its newest turn has no end", line.clone());
+            let (state, more) = pending_state(pending, &seen.tool);
+            (state, [Some(open.at(*alive)), more].into_iter().flatten().collect())
+        }
+    }
+}
+
+fn one_shot_works(holder: &Holder) -> Fact {
+    let fact = "the process answers one prompt and has not ended its turn";
+    Fact::new(Rule::OneShotWorks, fact, Source::Alive { process: holder.key.clone() })
+        .at(holder.since)
+}
+
+fn pending_state(pending: &Pending, tool: &Tool) -> (State, Option<Fact>) {
+    match (pending, tool) {
+        (Pending::Answer, _) => (State::Waiting(Need::Answer), None),
+        (Pending::Nothing, _) | (Pending::ApprovalUnless { .. }, Tool::NotAsked) => {
+            (State::Working, None)
+        }
+        (Pending::ApprovalUnless { variable, value }, Tool::Runs(key)) => {
+            let source = Source::Variable { variable: format!("{variable}={value}"), pid: key.pid };
+            let fact = format!("its tool call runs as pid {}", key.pid);
+            (State::Working, Some(Fact::new(Rule::ToolRunning, fact, source)))
+        }
+        (Pending::ApprovalUnless { .. }, Tool::Absent(source)) => {
+            let fact = "its tool call is written down and runs nowhere";
+            let fact = Fact::new(Rule::ToolNotRunning, fact, source.clone());
+            (State::Waiting(Need::Approval), Some(fact))
+        }
+        (Pending::ApprovalUnless { .. }, Tool::CannotTell(why)) => {
+            let fact = format!("whether its tool call runs cannot be told: {why}");
+            (State::Working, Some(Fact::new(Rule::Unreadable, fact, Source::Blind)))
+        }
+    }
+}
+
+fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
+    for source in &seen.lost {
+        let fact = match source {
+            Source::Gone { process } => format!("{process}, which had it loaded, is gone"),
+            _ => "what claimed it is held by nobody".into(),
+        };
+        because.push(Fact::new(Rule::ProcessGone, fact, source.clone()));
+    }
+    if let Some(why) = &seen.blind {
+        because.push(Fact::new(Rule::Unreadable, why.clone(), Source::Blind));
+        return State::Unknown(why.clone());
+    }
+    if let Some(first) = seen.suspects.first() {
+        for suspect in &seen.suspects {
+            because.push(may_hold(suspect.since, &suspect.key));
+        }
+        return State::Unknown(format!("may be held by pid {}", first.key.pid));
+    }
+    if let Some(source) = &seen.absence {
+        let fact = format!("no live {} process holds it, or could", seen.agent);
+        because.push(Fact::new(Rule::NobodyHolds, fact, source.clone()));
+    }
+    ended_state(&seen.record, because)
+}
+
+fn may_hold(since: Timestamp, key: &crate::ident::ProcKey) -> Fact {
+    let fact =
+        format!("{key} could hold it: it left no trail, and runs since before the last write");
+    Fact::new(Rule::MayBeHeld, fact, Source::Alive { process: key.clone() }).at(since)
+}
+
+fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
+    match record {
+        Reading::Absent => State::Unknown("the store has no record of it".into()),
+        Reading::Failed { why, source } => {
+            because.push(Fact::new(Rule::Unreadable, why.clone(), source.clone()));
+            State::Unknown(why.clone())
+        }
+        Reading::Read(record) => match &record.turn {
+            Turn::None => State::Done,
+            Turn::Open { alive, line, .. } => {
+                let fact = "its newest turn has no end";
+                because.push(Fact::new(Rule::TurnOpen, fact, line.clone()).at(*alive));
+                State::Died
+            }
+            Turn::Ended { at, how, line } => {
+                because.push(Fact::new(Rule::TurnEnded, ended(how), line.clone()).at(*at));
+                match how {
+                    Ending::Completed => State::Done,
+                    Ending::Failed(why) => State::Failed(why.clone()),
+                    Ending::Interrupted => State::Stopped,
+                }
+            }
+        },
+    }
+}
+
+fn ended(how: &Ending) -> String {
+    match how {
+        Ending::Completed => "its newest turn completed".into(),
+        Ending::Failed(why) => format!("its newest turn failed: {why}"),
+        Ending::Interrupted => "its newest turn was interrupted".into(),
+    }
+}

@@ -1,0 +1,247 @@
+//! What was seen of one session: plain data, serialisable, so that an answer can be replayed.
+
+use crate::{ident::ProcKey, proof::Source};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How a turn ended, as the agent itself recorded it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// The agent finished its answer.
+    Completed,
+    /// The turn ended in an error, in the agent's own words.
+    Failed(String),
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+/// What a waiting session waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Need {
+    /// A person's leave to run something.
+    Approval,
+    /// An answer to a question.
+    Answer,
+}
+
+/// What an open turn hangs on, as far as the store says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pending {
+    /// Nothing that needs a person.
+    Nothing,
+    /// An answer from a person.
+    Answer,
+    /// A tool call that asks for leave first, unless a process carries this variable: then it runs.
+    ApprovalUnless {
+        /// Name of the environment variable.
+        variable: String,
+        /// Its value.
+        value: String,
+    },
+}
+
+/// The newest turn the native store knows of, with the line that shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Turn {
+    /// Never prompted.
+    None,
+    /// Started and not ended, as far as the store says.
+    Open {
+        /// A moment at which the process that owns the turn was surely alive.
+        alive: Timestamp,
+        /// What it hangs on.
+        pending: Pending,
+        /// The line that shows it.
+        line: Source,
+    },
+    /// Ended.
+    Ended {
+        /// When it ended.
+        at: Timestamp,
+        /// How it ended.
+        how: Ending,
+        /// The line that shows it.
+        line: Source,
+    },
+}
+
+/// Tokens a session has used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tokens {
+    /// Sent to the model, not counting what came from its cache.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+    /// Read from the model's cache.
+    pub cache_read: u64,
+    /// Written to the model's cache.
+    pub cache_write: u64,
+}
+
+/// Everything one native session says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Newest turn.
+    pub turn: Turn,
+    /// Where it works.
+    pub cwd: Option<PathBuf>,
+    /// Git branch it was on last.
+    pub branch: Option<String>,
+    /// Model of the newest turn.
+    pub model: Option<String>,
+    /// The name it was given.
+    pub title: Option<String>,
+    /// First thing the user asked, cut to a readable length.
+    pub prompt: Option<String>,
+    /// Last thing the agent said, cut to a readable length.
+    pub last: Option<String>,
+    /// Version of the agent that wrote it.
+    pub version: Option<String>,
+    /// When it began.
+    pub started: Option<Timestamp>,
+    /// When its newest line was written.
+    pub updated: Option<Timestamp>,
+    /// Tokens so far, where they are known without reading everything, or everything was read.
+    pub tokens: Option<Tokens>,
+    /// What it cost, where the agent itself says so.
+    pub cost_usd: Option<f64>,
+    /// Session that spawned this one.
+    pub parent: Option<String>,
+    /// Session this one was copied from.
+    pub forked_from: Option<String>,
+    /// Put away by the user.
+    pub archived: bool,
+}
+
+impl Record {
+    /// A record that says nothing yet but its newest turn.
+    pub fn of(turn: Turn) -> Self {
+        Self {
+            turn,
+            cwd: None,
+            branch: None,
+            model: None,
+            title: None,
+            prompt: None,
+            last: None,
+            version: None,
+            started: None,
+            updated: None,
+            tokens: None,
+            cost_usd: None,
+            parent: None,
+            forked_from: None,
+            archived: false,
+        }
+    }
+}
+
+/// What became of reading a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reading {
+    /// It was read.
+    Read(Box<Record>),
+    /// The store has none (yet).
+    Absent,
+    /// It is there, and could not be read or understood.
+    Failed {
+        /// Why.
+        why: String,
+        /// Where.
+        source: Source,
+    },
+}
+
+/// What a live agent says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Say {
+    /// A turn runs.
+    Busy,
+    /// It waits for a person.
+    Waiting(Need),
+    /// No turn runs.
+    Idle,
+}
+
+/// What kind of process holds sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Answers one prompt and exits.
+    Headless,
+    /// Reads prompts from a stream or a protocol until that ends.
+    Piped,
+    /// A person types into it.
+    Interactive,
+    /// Runs for the agent's own supervisor, which starts it again when it dies.
+    Background,
+    /// Serves many sessions, and others' too.
+    Server,
+}
+
+/// The live process that has a session loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Which process.
+    pub key: ProcKey,
+    /// When it started, on the wall clock.
+    pub since: Timestamp,
+    /// What kind of process; `None` where neither it nor the agent's records say.
+    pub role: Option<Role>,
+    /// It serves other sessions too: never signal it.
+    pub shared: bool,
+    /// The trail that led to it.
+    pub trail: Source,
+    /// What it says it is doing, and where.
+    pub says: Option<(Say, Source)>,
+}
+
+/// A live process of the agent that left no trail and may hold the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspect {
+    /// Which process.
+    pub key: ProcKey,
+    /// When it started.
+    pub since: Timestamp,
+}
+
+/// Whether the tool of a pending call runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Tool {
+    /// Nobody needed to know.
+    NotAsked,
+    /// This process runs it.
+    Runs(ProcKey),
+    /// No descendant of the holder runs it.
+    Absent(Source),
+    /// The environment of some descendant could not be read.
+    CannotTell(String),
+}
+
+/// Everything known of one session at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Which agent's it is.
+    pub agent: String,
+    /// Its native id; `None` while its process has named none.
+    pub id: Option<String>,
+    /// What the store says.
+    pub record: Reading,
+    /// Live processes that have it loaded.
+    pub holders: Vec<Holder>,
+    /// Claims whose process is gone.
+    pub lost: Vec<Source>,
+    /// Live processes that may hold it.
+    pub suspects: Vec<Suspect>,
+    /// How it was seen that nobody holds it.
+    pub absence: Option<Source>,
+    /// Why the agent's live processes could not all be read.
+    pub blind: Option<String>,
+    /// Whether the tool of a pending call runs.
+    pub tool: Tool,
+}

@@ -1,0 +1,192 @@
+//! The only door to the outside: files and processes, as plain answers.
+//!
+//! The program has the real ones; the test kit answers from captured trees and process tables.
+
+use crate::ident::ProcKey;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Environment variables, passed in rather than read.
+pub type Env = BTreeMap<String, String>;
+
+/// Why this host cannot answer. An empty answer would be a lie.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("cannot tell: {0}")]
+pub struct CannotTell(pub String);
+
+/// An answer, or the reason why there is none.
+pub type Told<T> = Result<T, CannotTell>;
+
+/// What a directory entry is, without following links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link; [`Files::stat`] says to what.
+    Link,
+    /// A FIFO, socket or device: never opened.
+    Other,
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name; names that are not UTF-8 are no native session and are left out.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What the file system says of a file, links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub size: u64,
+    /// Last change of its content.
+    pub modified: Timestamp,
+    /// Identity within its device; locks and open files are matched by it.
+    pub inode: u64,
+}
+
+/// A file that can be read anywhere.
+pub trait Bytes {
+    /// Length when it was opened.
+    fn size(&self) -> u64;
+    /// Reads at `at` into `buf`; short only at the end of the file.
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize>;
+}
+
+/// Reads of the file system.
+pub trait Files {
+    /// Names in a directory, in no order.
+    fn entries(&self, dir: &Path) -> io::Result<Vec<Entry>>;
+    /// What a path leads to.
+    fn stat(&self, path: &Path) -> io::Result<Stat>;
+    /// Opens a regular file; anything else is an error, so that a FIFO cannot block us.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>>;
+    /// The path without links, or as it is where it does not resolve.
+    fn resolve(&self, path: &Path) -> PathBuf;
+}
+
+/// One process as the pass over the table saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Parent's pid.
+    pub parent: u32,
+    /// Start time as in [`ProcKey`].
+    pub start: u64,
+    /// Short name of the program (15 bytes on Linux).
+    pub comm: String,
+    /// Dead, and not yet reaped.
+    pub zombie: bool,
+    /// It has a controlling terminal.
+    pub tty: bool,
+}
+
+/// One pass over all processes, sorted by pid.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Which boot of this machine.
+    pub boot: String,
+    /// When the machine booted, on today's clock.
+    pub booted: Timestamp,
+    /// How many units of [`Process::start`] make a second.
+    pub ticks: i64,
+    /// Every process.
+    pub processes: Vec<Process>,
+}
+
+impl Table {
+    /// The process with this pid, dead or alive.
+    pub fn process(&self, pid: u32) -> Option<&Process> {
+        let at = self.processes.binary_search_by_key(&pid, |process| process.pid).ok()?;
+        self.processes.get(at)
+    }
+
+    /// Its name for good.
+    pub fn key(&self, process: &Process) -> ProcKey {
+        ProcKey { pid: process.pid, start: process.start, boot: self.boot.clone() }
+    }
+
+    /// When a process with this start began, on the wall clock.
+    pub fn since(&self, start: u64) -> Timestamp {
+        let start = i64::try_from(start).unwrap_or(i64::MAX);
+        let nanos = i128::from(start) * 1_000_000_000 / i128::from(self.ticks.max(1));
+        let span = SignedDuration::from_nanos_i128(nanos);
+        self.booted.saturating_add(span).unwrap_or(self.booted)
+    }
+
+    /// Pids of all live descendants of `pid`, without itself.
+    pub fn descendants(&self, pid: u32) -> Vec<u32> {
+        let mut found = vec![pid];
+        let mut next = 0;
+        while let Some(&parent) = found.get(next) {
+            let children = self.processes.iter().filter(|child| child.parent == parent);
+            let new: Vec<u32> =
+                children.map(|child| child.pid).filter(|pid| !found.contains(pid)).collect();
+            found.extend(new);
+            next += 1;
+        }
+        found.split_off(1)
+    }
+}
+
+/// A file some process has open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenFile {
+    /// Where it was opened.
+    pub path: PathBuf,
+    /// It may be written through this descriptor.
+    pub writable: bool,
+}
+
+/// Reads of the process table. Everything but the table is asked for one process at a time.
+pub trait Kernel {
+    /// The one pass of this command; every later question is about what it saw.
+    fn table(&self) -> Told<&Table>;
+    /// The program's file.
+    fn exe(&self, of: &ProcKey) -> Told<PathBuf>;
+    /// Its arguments, the program's name first.
+    fn argv(&self, of: &ProcKey) -> Told<Vec<String>>;
+    /// Where it was started, or went since.
+    fn cwd(&self, of: &ProcKey) -> Told<PathBuf>;
+    /// Those of `names` that stand in its environment.
+    fn env(&self, of: &ProcKey, names: &[&str]) -> Told<Env>;
+    /// It runs as the user who asks.
+    fn is_mine(&self, of: &ProcKey) -> Told<bool>;
+    /// What it has open.
+    fn open_files(&self, of: &ProcKey) -> Told<Vec<OpenFile>>;
+    /// The process with this pid, dead or alive, began this many clock ticks after boot.
+    fn began(&self, pid: u32, ticks: u64) -> Told<bool>;
+    /// Pids that hold a flock on this file.
+    fn lockers(&self, path: &Path) -> Told<Vec<u32>>;
+}
+
+/// Everything an observation may ask.
+pub trait Host: Files + Kernel + Sync {
+    /// The wall clock.
+    fn now(&self) -> Timestamp;
+    /// This machine's name.
+    fn machine(&self) -> &str;
+}
+
+/// A whole small file; longer ones are cut at `limit`.
+pub fn slurp(files: &dyn Host, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+    let file = files.open(path)?;
+    let size = usize::try_from(file.size()).unwrap_or(limit).min(limit);
+    let mut bytes = vec![0; size];
+    let read = file.read_at(&mut bytes, 0)?;
+    bytes.truncate(read);
+    Ok(bytes)
+}

@@ -1,0 +1,282 @@
+//! Lines of a file that may be huge, torn, or growing while it is read.
+//!
+//! A line longer than [`LIMIT`] is never held in memory: it is handed on as [`Body::Huge`], to be
+//! streamed by whoever needs it.
+
+use crate::host::Bytes;
+use memchr::{memchr, memrchr};
+use std::{
+    io::{self, Read},
+    ops::ControlFlow,
+};
+
+/// Lines up to this many bytes are handed on whole.
+pub const LIMIT: usize = 1 << 20;
+const FIRST_STEP: usize = 16 << 10;
+const LAST_STEP: usize = 256 << 10;
+
+/// One line, without its newline.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Where it begins.
+    pub at: u64,
+    /// What it holds.
+    pub body: Body<'a>,
+}
+
+impl Line<'_> {
+    /// Its length in bytes.
+    pub fn size(&self) -> u64 {
+        match self.body {
+            Body::Whole(bytes) => bytes.len() as u64,
+            Body::Huge(size) => size,
+        }
+    }
+}
+
+/// The content of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// All of it.
+    Whole(&'a [u8]),
+    /// Too long to hold; this many bytes.
+    Huge(u64),
+}
+
+/// What a visitor answers: go on, or that is enough.
+pub type Flow = ControlFlow<()>;
+
+/// Visits lines from the end to the beginning. What follows the last newline counts as a line.
+pub fn back(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Flow) -> io::Result<()> {
+    let mut base = file.size();
+    let mut held: Vec<u8> = Vec::new();
+    let mut step = FIRST_STEP;
+    loop {
+        while let Some(cut) = memrchr(b'\n', &held) {
+            let at = base + cut as u64 + 1;
+            if hand(at, &held[cut + 1..], visit).is_break() {
+                return Ok(());
+            }
+            held.truncate(cut);
+        }
+        if base == 0 {
+            let _ = hand(0, &held, visit);
+            return Ok(());
+        }
+        if held.len() > LIMIT {
+            let end = base + held.len() as u64;
+            let newline = newline_before(file, base)?;
+            let at = newline.map_or(0, |found| found + 1);
+            held.clear();
+            base = newline.unwrap_or(0);
+            if visit(Line { at, body: Body::Huge(end - at) }).is_break() || newline.is_none() {
+                return Ok(());
+            }
+            continue;
+        }
+        let from = base.saturating_sub(step as u64);
+        let mut chunk = vec![0; (base - from) as usize];
+        let read = fill(file, &mut chunk, from)?;
+        if read < chunk.len() {
+            return Ok(()); // cut shorter while we read: what was seen is what there is
+        }
+        chunk.extend_from_slice(&held);
+        held = chunk;
+        base = from;
+        step = (step * 2).min(LAST_STEP);
+    }
+}
+
+/// Visits lines from `from` on; `from` must be the beginning of a line. Returns where the first line
+/// that has no newline yet begins, which is where to go on later.
+pub fn forward(
+    file: &dyn Bytes,
+    from: u64,
+    visit: &mut dyn FnMut(Line<'_>) -> Flow,
+) -> io::Result<u64> {
+    let mut at = from; // of the first byte held
+    let mut held: Vec<u8> = Vec::new();
+    let mut seen = 0; // bytes held that have no newline
+    let mut step = FIRST_STEP;
+    loop {
+        let mut chunk = vec![0; step];
+        let read = fill(file, &mut chunk, at + held.len() as u64)?;
+        if read == 0 {
+            return Ok(at);
+        }
+        held.extend_from_slice(&chunk[..read]);
+        let mut start = 0;
+        while let Some(cut) = memchr(b'\n', &held[seen..]) {
+            let end = seen + cut;
+            if hand(at + start as u64, &held[start..end], visit).is_break() {
+                return Ok(at + end as u64 + 1);
+            }
+            start = end + 1;
+            seen = start;
+        }
+        held.drain(..start);
+        at += start as u64;
+        seen = held.len();
+        if held.len() > LIMIT {
+            let Some(newline) = newline_after(file, at + held.len() as u64)? else { return Ok(at) };
+            if visit(Line { at, body: Body::Huge(newline - at) }).is_break() {
+                return Ok(newline + 1);
+            }
+            at = newline + 1;
+            held.clear();
+            seen = 0;
+        }
+        step = (step * 2).min(LAST_STEP);
+    }
+}
+
+/// A part of a file as a stream, for lines that are too long to hold.
+pub struct Span<'a> {
+    file: &'a dyn Bytes,
+    at: u64,
+    end: u64,
+}
+
+impl<'a> Span<'a> {
+    /// The `size` bytes from `at` on.
+    pub fn new(file: &'a dyn Bytes, at: u64, size: u64) -> Self {
+        Self { file, at, end: at.saturating_add(size) }
+    }
+}
+
+impl Read for Span<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(buf.len());
+        let read = self.file.read_at(&mut buf[..left], self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+fn hand(at: u64, bytes: &[u8], visit: &mut dyn FnMut(Line<'_>) -> Flow) -> Flow {
+    match bytes.len() {
+        0 => Flow::Continue(()),
+        size if size > LIMIT => visit(Line { at, body: Body::Huge(size as u64) }),
+        _ => visit(Line { at, body: Body::Whole(bytes) }),
+    }
+}
+
+fn fill(file: &dyn Bytes, buf: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buf.len() {
+        match file.read_at(&mut buf[done..], at + done as u64)? {
+            0 => break,
+            read => done += read,
+        }
+    }
+    Ok(done)
+}
+
+fn newline_before(file: &dyn Bytes, end: u64) -> io::Result<Option<u64>> {
+    let mut chunk = vec![0; LAST_STEP];
+    let mut end = end;
+    while end > 0 {
+        let from = end.saturating_sub(LAST_STEP as u64);
+        let part = &mut chunk[..(end - from) as usize];
+        let read = fill(file, part, from)?;
+        if let Some(cut) = memrchr(b'\n', &part[..read]) {
+            return Ok(Some(from + cut as u64));
+        }
+        end = from;
+    }
+    Ok(None)
+}
+
+fn newline_after(file: &dyn Bytes, from: u64) -> io::Result<Option<u64>> {
+    let mut chunk = vec![0; LAST_STEP];
+    let mut from = from;
+    loop {
+        let read = fill(file, &mut chunk, from)?;
+        if let Some(cut) = memchr(b'\n', &chunk[..read]) {
+            return Ok(Some(from + cut as u64));
+        }
+        if read < chunk.len() {
+            return Ok(None);
+        }
+        from += read as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl Bytes for Vec<u8> {
+        fn size(&self) -> u64 {
+            self.len() as u64
+        }
+        fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+            let from = self.len().min(at as usize);
+            (&self[from..]).read(buf)
+        }
+    }
+
+    /// Every line as `(at, size)`, the way a plain split sees them.
+    fn plain(file: &[u8]) -> Vec<(u64, u64)> {
+        let mut at = 0;
+        let mut found = Vec::new();
+        for line in file.split(|&byte| byte == b'\n') {
+            if !line.is_empty() {
+                found.push((at, line.len() as u64));
+            }
+            at += line.len() as u64 + 1;
+        }
+        found
+    }
+
+    fn seen_back(file: &Vec<u8>) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        let mut visit = |line: Line<'_>| {
+            found.push((line.at, line.size()));
+            Flow::Continue(())
+        };
+        back(file, &mut visit).unwrap();
+        found.reverse();
+        found
+    }
+
+    fn seen_forward(file: &Vec<u8>) -> (Vec<(u64, u64)>, u64) {
+        let mut found = Vec::new();
+        let mut visit = |line: Line<'_>| {
+            found.push((line.at, line.size()));
+            Flow::Continue(())
+        };
+        let rest = forward(file, 0, &mut visit).unwrap();
+        (found, rest)
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_see_what_a_plain_split_sees(
+            sizes in proptest::collection::vec(prop_oneof![0..80usize, 15_000..40_000usize], 0..12),
+            torn in proptest::bool::ANY,
+        ) {
+            let mut file: Vec<u8> = Vec::new();
+            for size in &sizes {
+                file.extend(std::iter::repeat_n(b'x', *size));
+                file.push(b'\n');
+            }
+            if torn {
+                file.extend(b"torn");
+            }
+            prop_assert_eq!(seen_back(&file), plain(&file));
+            let whole = &file[..file.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1)];
+            prop_assert_eq!(seen_forward(&file), (plain(whole), whole.len() as u64));
+        }
+    }
+
+    #[test]
+    fn a_huge_line_is_passed_on_without_being_held() {
+        let mut file = b"first\n".to_vec();
+        file.extend(std::iter::repeat_n(b'x', LIMIT * 3));
+        file.extend(b"\nlast\n");
+        assert_eq!(seen_back(&file), plain(&file));
+        assert_eq!(seen_forward(&file).0, plain(&file));
+    }
+}

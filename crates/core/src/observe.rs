@@ -1,0 +1,163 @@
+//! Joins what an agent's files claim with what the kernel shows, one agent at a time.
+//!
+//! A [`Survey`] finds out who is alive and which sessions are worth a look; [`Survey::look`] then
+//! gathers the evidence for one of them. Nothing here decides a state: [`crate::derive`] does.
+
+mod evidence;
+mod live;
+
+use crate::{
+    agent::{About, Agent, Stub},
+    evidence::Holder,
+    host::{Env, Host},
+    proof::Source,
+};
+use jiff::Timestamp;
+use live::Live;
+use std::path::{Path, PathBuf};
+
+/// Which sessions to look for besides the live ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// Only those that are alive, or may be.
+    Skip,
+    /// Those written since then, too.
+    Since(Timestamp),
+    /// All.
+    All,
+}
+
+/// A session worth a look.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The store it is in.
+    pub store: PathBuf,
+    /// Its id; `None` for a process that has named none.
+    pub id: Option<String>,
+    /// Its record's file, where there is one.
+    pub stub: Option<Stub>,
+    holders: Vec<Holder>,
+    lost: Vec<Source>,
+    suspects: Vec<Live>,
+    about: About,
+}
+
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Whose.
+    pub agent: &'static str,
+    /// Where.
+    pub path: Option<PathBuf>,
+    /// Why.
+    pub why: String,
+}
+
+/// One agent on this host at this moment.
+pub struct Survey<'a> {
+    /// Which agent.
+    pub agent: &'a dyn Agent,
+    /// Its stores that exist, or that a live process of it uses.
+    pub stores: Vec<PathBuf>,
+    /// Sessions worth a look.
+    pub candidates: Vec<Candidate>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+    host: &'a dyn Host,
+    blind: Option<String>,
+    live: Vec<Live>,
+    lost: Vec<Lost>,
+}
+
+/// A claim whose process is gone.
+struct Lost {
+    store: PathBuf,
+    id: String,
+    source: Source,
+}
+
+impl<'a> Survey<'a> {
+    /// Finds the live sessions of an agent, and as much of its history as asked for.
+    pub fn new(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, history: History) -> Self {
+        let mut survey = Self {
+            agent,
+            stores: Vec::new(),
+            candidates: Vec::new(),
+            problems: Vec::new(),
+            host,
+            blind: None,
+            live: Vec::new(),
+            lost: Vec::new(),
+        };
+        survey.live = survey.living();
+        survey.find_stores(env);
+        for store in survey.stores.clone() {
+            survey.claimed(&store);
+            survey.opened(&store);
+        }
+        survey.settle();
+        survey.unnamed();
+        let claimed = survey.candidates.len();
+        for store in survey.stores.clone() {
+            survey.recorded(&store, history, claimed);
+        }
+        survey
+    }
+
+    /// Sessions of this full id, whether alive or not: the quick way to one session.
+    pub fn of(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
+        let mut survey = Self::new(agent, host, env, History::Skip);
+        for store in survey.stores.clone() {
+            let known = |c: &Candidate| c.id.as_deref() == Some(id) && c.store == store;
+            if survey.candidates.iter().any(known) {
+                continue;
+            }
+            if let Some(stub) = agent.find(host, &store, id, None) {
+                let candidate = survey.ended(&store, stub);
+                survey.candidates.push(candidate);
+            }
+        }
+        survey.candidates.retain(|candidate| candidate.id.as_deref() == Some(id));
+        survey
+    }
+
+    fn problem(&mut self, path: impl Into<Option<PathBuf>>, why: impl ToString) {
+        let agent = self.agent.card().name;
+        self.problems.push(Problem { agent, path: path.into(), why: why.to_string() });
+    }
+
+    /// The live candidate of this id. Few sessions are alive at once: a walk is quick enough.
+    fn claimant(&mut self, store: &Path, id: &str) -> &mut Candidate {
+        let same = |c: &Candidate| c.id.as_deref() == Some(id) && c.store == store;
+        let at = match self.candidates.iter().position(same) {
+            Some(at) => at,
+            None => {
+                self.candidates.push(Candidate::new(store.to_owned(), Some(id.to_owned())));
+                self.candidates.len() - 1
+            }
+        };
+        &mut self.candidates[at]
+    }
+}
+
+impl Candidate {
+    fn new(store: PathBuf, id: Option<String>) -> Self {
+        Self {
+            store,
+            id,
+            stub: None,
+            holders: Vec::new(),
+            lost: Vec::new(),
+            suspects: Vec::new(),
+            about: About::default(),
+        }
+    }
+
+    /// Adds a holder once, whichever trail led to it first; what it says is kept.
+    fn hold(&mut self, holder: Holder) {
+        match self.holders.iter_mut().find(|known| known.key == holder.key) {
+            Some(known) => known.says = known.says.take().or(holder.says),
+            None => self.holders.push(holder),
+        }
+    }
+}

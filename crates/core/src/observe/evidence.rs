@@ -1,0 +1,156 @@
+//! The evidence for one session: its record, its holders, and what may hold it.
+
+use super::{Candidate, History, Live, Survey};
+use crate::{
+    agent::{Depth, Stub},
+    derive::derive,
+    evidence::{Evidence, Pending, Reading, Suspect, Tool, Turn},
+    proof::Source,
+    wire::{Around, Session},
+};
+use jiff::Timestamp;
+use std::path::Path;
+
+impl Survey<'_> {
+    /// Adds the sessions of a store's history that were asked for or may be held.
+    pub(super) fn recorded(&mut self, store: &Path, history: History, claimed: usize) {
+        let suspects = self.suspects();
+        let oldest = suspects.iter().map(|suspect| suspect.since).min();
+        let from = match history {
+            History::All => Timestamp::MIN,
+            History::Since(at) => oldest.map_or(at, |oldest| oldest.min(at)),
+            History::Skip => match oldest {
+                Some(oldest) => oldest,
+                None => return,
+            },
+        };
+        let listing = match self.agent.list(self.host, store) {
+            Ok(listing) => listing,
+            Err(why) => return self.problem(store.to_owned(), why),
+        };
+        for trouble in listing.problems {
+            self.problem(trouble.path, trouble.why);
+        }
+        for stub in listing.stubs.into_iter().filter(|stub| stub.updated >= from) {
+            let same = |c: &&mut Candidate| c.id.as_ref() == Some(&stub.id) && c.store == store;
+            if let Some(known) = self.candidates[..claimed].iter_mut().find(same) {
+                known.stub.get_or_insert(stub);
+                continue;
+            }
+            let mut candidate = self.ended(store, stub);
+            candidate.suspects.extend_from_slice(&suspects);
+            self.candidates.push(candidate);
+        }
+    }
+
+    /// A session with no live claim.
+    pub(super) fn ended(&self, store: &Path, stub: Stub) -> Candidate {
+        let mut candidate = Candidate::new(store.to_owned(), Some(stub.id.clone()));
+        let lost = self.lost.iter().filter(|lost| lost.id == stub.id && lost.store == store);
+        candidate.lost = lost.map(|lost| lost.source.clone()).collect();
+        candidate.stub = Some(stub);
+        candidate
+    }
+
+    /// Gathers the evidence for one session.
+    pub fn look(&self, candidate: &Candidate, depth: Depth) -> Evidence {
+        let mut record = self.read(candidate, depth);
+        let tool = self.tool(&record, candidate);
+        self.fill(&mut record, candidate);
+        let suspects = match candidate.holders.is_empty() && candidate.lost.is_empty() {
+            true => self.may_hold(candidate, &record),
+            false => Vec::new(), // its process is known: the kernel's word on that one decides
+        };
+        let absence = candidate.id.as_deref().map(|id| self.agent.absence(&candidate.store, id));
+        Evidence {
+            agent: self.agent.card().name.to_owned(),
+            id: candidate.id.clone(),
+            record,
+            holders: candidate.holders.clone(),
+            lost: candidate.lost.clone(),
+            suspects,
+            absence: absence.map(|check| Source::Absence { check }),
+            blind: self.blind.clone(),
+            tool,
+        }
+    }
+
+    /// The session as programs see it.
+    pub fn session(&self, candidate: &Candidate, depth: Depth) -> Session {
+        let seen = self.look(candidate, depth);
+        let verdict = derive(&seen);
+        let around = Around {
+            host: self.host.machine().to_owned(),
+            source: candidate.stub.as_ref().map(|stub| stub.path.clone()),
+            written: candidate.stub.as_ref().map(|stub| stub.updated),
+            cwd: candidate.about.cwd.clone(),
+            title: candidate.about.title.clone(),
+            started: candidate.about.started,
+        };
+        Session::new(seen, verdict, around)
+    }
+
+    fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
+        let Some(stub) = &candidate.stub else { return Reading::Absent };
+        match self.agent.read(self.host, stub, depth) {
+            Ok(record) => Reading::Read(Box::new(record)),
+            Err(why) => Reading::Failed {
+                why: format!("cannot read {}: {why}", stub.path.display()),
+                source: Source::Unreadable { path: stub.path.clone() },
+            },
+        }
+    }
+
+    /// What the running process tells of the session, where its record does not.
+    fn fill(&self, record: &mut Reading, candidate: &Candidate) {
+        let Reading::Read(record) = record else { return };
+        let about = &candidate.about;
+        record.title = record.title.take().or(about.title.clone());
+        record.cwd = about.cwd.clone().or(record.cwd.take());
+        record.version = about.version.clone().or(record.version.take());
+    }
+
+    fn may_hold(&self, candidate: &Candidate, record: &Reading) -> Vec<Suspect> {
+        let Some(stub) = &candidate.stub else { return Vec::new() };
+        let cwd = match record {
+            Reading::Read(record) => record.cwd.as_deref(),
+            Reading::Absent | Reading::Failed { .. } => None,
+        };
+        let elsewhere = |process: &Live| match (cwd, process.cwd.as_deref()) {
+            (Some(cwd), Some(own)) => self.host.resolve(cwd) != self.host.resolve(own),
+            _ => false,
+        };
+        let may = |process: &&Live| {
+            process.may_hold(&candidate.store, stub.updated) && !elsewhere(process)
+        };
+        let suspect = |process: &Live| Suspect { key: process.key.clone(), since: process.since };
+        candidate.suspects.iter().filter(may).map(suspect).collect()
+    }
+
+    /// Whether the tool of a pending call runs below any holder.
+    fn tool(&self, record: &Reading, candidate: &Candidate) -> Tool {
+        let Reading::Read(record) = record else { return Tool::NotAsked };
+        let Turn::Open { pending: Pending::ApprovalUnless { variable, value }, .. } = &record.turn
+        else {
+            return Tool::NotAsked;
+        };
+        let (Some(holder), Ok(table)) = (candidate.holders.first(), self.host.table()) else {
+            return Tool::NotAsked;
+        };
+        let below = candidate.holders.iter().flat_map(|held| table.descendants(held.key.pid));
+        let mut untold = None;
+        for process in below.filter_map(|pid| table.process(pid)).filter(|p| !p.zombie) {
+            let key = table.key(process);
+            match self.host.env(&key, &[variable]) {
+                Ok(env) if env.get(variable) == Some(value) => return Tool::Runs(key),
+                Ok(_) => {}
+                Err(why) => untold = Some(why.0),
+            }
+        }
+        let variable = format!("{variable}={value}");
+        match untold {
+            Some(why) => Tool::CannotTell(why),
+            None => Tool::Absent(Source::NoVariable { variable, pid: holder.key.pid }),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Who is alive: the agent's processes, and the sessions their trails lead from.
+
+use super::{Candidate, Lost, Survey};
+use crate::{
+    agent::{About, Claim, Part, Program, Trail},
+    evidence::{Holder, Role},
+    host::{Env, Process, Table},
+    ident::ProcKey,
+    proof::Source,
+};
+use jiff::Timestamp;
+use std::path::{Path, PathBuf};
+
+/// A live process of the agent that holds, or may hold, sessions.
+#[derive(Clone, Debug)]
+pub(super) struct Live {
+    pub(super) key: ProcKey,
+    pub(super) since: Timestamp,
+    role: Role,
+    pub(super) cwd: Option<PathBuf>,
+    /// `None` where its environment cannot be read: it may use any store.
+    store: Option<PathBuf>,
+    /// Some trail leads from a session to it.
+    mapped: bool,
+    /// Every session it holds would have left a trail that can be read.
+    told: bool,
+}
+
+impl Survey<'_> {
+    /// Live processes of this user that are the agent's, from the one pass over the table.
+    pub(super) fn living(&mut self) -> Vec<Live> {
+        let table = match self.host.table() {
+            Ok(table) => table,
+            Err(why) => {
+                self.problem(None, &why);
+                self.blind = Some(format!("the process table cannot be read: {}", why.0));
+                return Vec::new();
+            }
+        };
+        let named = |process: &&Process| !process.zombie && self.agent.may_be(&process.comm);
+        table.processes.iter().filter(named).filter_map(|p| self.judge(table, p)).collect()
+    }
+
+    fn judge(&self, table: &Table, process: &Process) -> Option<Live> {
+        let key = table.key(process);
+        if self.host.is_mine(&key) == Ok(false) {
+            return None;
+        }
+        let exe = self.host.exe(&key).ok();
+        let argv = self.host.argv(&key).unwrap_or_default();
+        let program = Program { comm: &process.comm, exe: exe.as_deref(), argv: &argv };
+        let Some(Part::Agent(role)) = self.agent.part(&program) else { return None };
+        let env = self.environment(&key);
+        let store = env.and_then(|env| self.agent.stores(&env).into_iter().next());
+        Some(Live {
+            since: table.since(process.start),
+            role,
+            cwd: self.host.cwd(&key).ok(),
+            store: store.map(|store| self.host.resolve(&store)),
+            mapped: false,
+            told: false,
+            key,
+        })
+    }
+
+    fn environment(&self, key: &ProcKey) -> Option<Env> {
+        let mut names = self.agent.card().variables.to_vec();
+        names.push("HOME");
+        self.host.env(key, &names).ok()
+    }
+
+    /// Stores of the caller's environment that exist, and those that live processes use.
+    pub(super) fn find_stores(&mut self, env: &Env) {
+        let mine = self.agent.stores(env).into_iter().map(|store| self.host.resolve(&store));
+        let theirs = self.live.iter().filter_map(|process| process.store.clone());
+        let mut stores: Vec<PathBuf> = Vec::new();
+        for store in mine.chain(theirs) {
+            if !stores.contains(&store) && self.host.stat(&store).is_ok() {
+                stores.push(store);
+            }
+        }
+        self.stores = stores;
+    }
+
+    /// Follows every claim of a store.
+    pub(super) fn claimed(&mut self, store: &Path) {
+        let claims = match self.agent.claims(self.host, store) {
+            Ok(claims) => claims,
+            Err(why) => return self.problem(store.to_owned(), why),
+        };
+        for trouble in claims.problems {
+            self.problem(trouble.path, trouble.why);
+        }
+        for claim in claims.claims {
+            self.follow(store, claim);
+        }
+    }
+
+    fn follow(&mut self, store: &Path, claim: Claim) {
+        match &claim.trail {
+            Trail::Process { pid, start, written } => {
+                match self.written_down(*pid, *start, *written) {
+                    Some(key) => self.hold(store, &claim, key, claim.source.clone()),
+                    None => self.lose(store, claim.session, gone(self.host.table(), *pid, *start)),
+                }
+            }
+            Trail::Flock(path) => match self.host.lockers(path) {
+                Ok(pids) if pids.is_empty() => {
+                    self.lose(store, claim.session, Source::NoLock { path: path.clone() });
+                }
+                Ok(pids) => {
+                    for pid in pids {
+                        let Some(key) = self.alive(pid) else { continue };
+                        let trail = Source::Lock { path: path.clone(), pid };
+                        self.hold(store, &claim, key, trail);
+                    }
+                }
+                Err(_) => {} // nobody is mapped by it: live processes stay suspects
+            },
+            Trail::OpenBy(key) => self.hold(store, &claim, key.clone(), claim.source.clone()),
+        }
+    }
+
+    fn alive(&self, pid: u32) -> Option<ProcKey> {
+        let table = self.host.table().ok()?;
+        table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
+    }
+
+    /// The process the agent wrote down, if it is that very one.
+    fn written_down(&self, pid: u32, start: u64, written: Timestamp) -> Option<ProcKey> {
+        let key = self.alive(pid)?;
+        if self.host.began(pid, start) != Ok(true) {
+            return None;
+        }
+        // The same pid and ticks may come again after a reboot, but hardly for the same program.
+        let booted = self.host.table().ok()?.booted;
+        let recognised = self.live.iter().any(|process| process.key == key);
+        (written >= booted || recognised).then_some(key)
+    }
+
+    fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {
+        let known = self.live.iter_mut().find(|process| process.key == key);
+        let role = known.as_ref().map(|process| process.role);
+        if let Some(process) = known {
+            process.mapped = true;
+        }
+        let Ok(table) = self.host.table() else { return };
+        let role = claim.about.role.or(role);
+        let holder = Holder {
+            since: table.since(key.start),
+            role,
+            shared: role == Some(Role::Server),
+            trail,
+            says: claim.about.says.map(|say| (say, claim.source.clone())),
+            key,
+        };
+        let stub = self.agent.find(self.host, store, &claim.session, claim.about.cwd.as_deref());
+        let candidate = self.claimant(store, &claim.session);
+        if candidate.holders.is_empty() {
+            candidate.about = claim.about.clone();
+        }
+        candidate.hold(holder);
+        candidate.stub = candidate.stub.take().or(stub);
+    }
+
+    fn lose(&mut self, store: &Path, id: String, source: Source) {
+        self.lost.push(Lost { store: store.to_owned(), id, source });
+    }
+
+    /// Sessions that a live process has open in this store.
+    pub(super) fn opened(&mut self, store: &Path) {
+        if !self.agent.card().keeps_open {
+            return;
+        }
+        for at in 0..self.live.len() {
+            let key = self.live[at].key.clone();
+            let Ok(files) = self.host.open_files(&key) else { continue };
+            self.live[at].told = true;
+            for file in files.into_iter().filter(|file| file.writable) {
+                let Some(session) = self.agent.holds(store, &file.path) else { continue };
+                let source = Source::OpenFile { path: file.path, pid: key.pid };
+                let trail = Trail::OpenBy(key.clone());
+                self.follow(store, Claim { session, trail, source, about: About::default() });
+            }
+        }
+    }
+
+    /// An id that may be a throwaway counts once a record exists under it, or its time has passed.
+    pub(super) fn settle(&mut self) {
+        let now = self.host.now();
+        let live = &mut self.live;
+        self.candidates.retain(|candidate| {
+            let settles = candidate.about.settles;
+            let settled = candidate.stub.is_some() || settles.is_none_or(|at| at <= now);
+            if !settled {
+                for process in live.iter_mut() {
+                    let holds = candidate.holders.iter().any(|holder| holder.key == process.key);
+                    process.mapped &= !holds;
+                }
+            }
+            settled
+        });
+    }
+
+    /// Processes that are the agent's and have named no session.
+    pub(super) fn unnamed(&mut self) {
+        let serves = |process: &Live| process.role == Role::Server;
+        let live = self.live.clone();
+        for process in live.iter().filter(|process| !process.mapped && !serves(process)) {
+            // A terminal beside a server of the same store shows that server's sessions.
+            let client = process.role == Role::Interactive
+                && live.iter().any(|other| serves(other) && other.store == process.store);
+            if client {
+                continue;
+            }
+            let store = process.store.clone().or_else(|| self.stores.first().cloned());
+            let mut candidate = Candidate::new(store.unwrap_or_default(), None);
+            candidate.about.cwd = process.cwd.clone();
+            candidate.hold(Holder {
+                key: process.key.clone(),
+                since: process.since,
+                role: Some(process.role),
+                shared: false,
+                trail: Source::Alive { process: process.key.clone() },
+                says: None,
+            });
+            self.candidates.push(candidate);
+        }
+    }
+
+    /// Processes that may hold a session without a trail.
+    pub(super) fn suspects(&self) -> Vec<Live> {
+        self.live.iter().filter(|process| !process.mapped && !process.told).cloned().collect()
+    }
+}
+
+impl Live {
+    /// It may have written to this store at `last`.
+    pub(super) fn may_hold(&self, store: &Path, last: Timestamp) -> bool {
+        self.store.as_deref().is_none_or(|own| own == store) && self.since <= last
+    }
+}
+
+fn gone(table: crate::host::Told<&Table>, pid: u32, start: u64) -> Source {
+    let boot = table.map(|table| table.boot.clone()).unwrap_or_default();
+    Source::Gone { process: ProcKey { pid, start, boot } }
+}

@@ -1,0 +1,264 @@
+//! Facts with their sources, and how a person can check each with a plain shell command.
+//!
+//! Every check exits 0 as long as the fact holds, and not 0 when it does not.
+
+use crate::{host::CannotTell, ident::ProcKey};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Where a fact was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Source {
+    /// A line of a native file.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Where the line begins.
+        offset: u64,
+        /// A part of the line that decides.
+        shows: String,
+    },
+    /// A small native file, rewritten in place.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// A part of it that decides.
+        shows: String,
+    },
+    /// That very process is alive.
+    Alive {
+        /// Which process.
+        process: ProcKey,
+    },
+    /// That very process is gone: no such pid, a zombie, or another start time.
+    Gone {
+        /// Which process.
+        process: ProcKey,
+    },
+    /// A kernel lock is held.
+    Lock {
+        /// The locked file.
+        path: PathBuf,
+        /// Who holds it.
+        pid: u32,
+    },
+    /// Nobody holds a kernel lock on this file.
+    NoLock {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A process has this file open.
+    OpenFile {
+        /// The file.
+        path: PathBuf,
+        /// Who has it open.
+        pid: u32,
+    },
+    /// Nothing native names the session as loaded.
+    Absence {
+        /// What shows it.
+        check: String,
+    },
+    /// No process below this one carries a variable.
+    NoVariable {
+        /// The variable, `NAME=value`.
+        variable: String,
+        /// Whose descendants were asked.
+        pid: u32,
+    },
+    /// A process carries a variable.
+    Variable {
+        /// The variable, `NAME=value`.
+        variable: String,
+        /// Who carries it.
+        pid: u32,
+    },
+    /// A path that could not be read.
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+    },
+    /// This host cannot answer.
+    Blind,
+}
+
+impl Source {
+    /// A shell command that exits 0 while the fact holds.
+    pub fn check(&self) -> Option<String> {
+        Some(match self {
+            Self::Line { path, offset, shows } => format!(
+                "tail -c +{} {} | head -n 1 | grep -F -- {}",
+                offset + 1,
+                quoted(path),
+                shell_word(shows)
+            ),
+            Self::File { path, shows } => {
+                format!("grep -F -- {} {}", shell_word(shows), quoted(path))
+            }
+            Self::Alive { process } => alive(process),
+            Self::Gone { process } => format!("! {{ {}; }}", alive(process)),
+            Self::Lock { path, pid } => format!(
+                "grep -E \"FLOCK .* {pid} [^ ]+:$(stat -c %i {}) \" /proc/locks",
+                quoted(path)
+            ),
+            Self::NoLock { path } => format!(
+                "! {{ test -e {0} && grep -E \"FLOCK .*:$(stat -c %i {0}) \" /proc/locks; }}",
+                quoted(path)
+            ),
+            Self::OpenFile { path, pid } => {
+                format!("ls -l /proc/{pid}/fd | grep -F -- {}", quoted(path))
+            }
+            Self::Absence { check } => check.clone(),
+            Self::Variable { variable, pid } => {
+                format!(
+                    "tr '\\0' '\\n' < /proc/{pid}/environ | grep -xF -- {}",
+                    shell_word(variable)
+                )
+            }
+            Self::NoVariable { variable, .. } => format!(
+                "! cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -xF -- {}",
+                shell_word(variable)
+            ),
+            Self::Unreadable { path } => format!("! head -c 1 {} >/dev/null", quoted(path)),
+            Self::Blind => return None,
+        })
+    }
+}
+
+/// The rule of [`crate::derive`] that used a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// A live process has the session loaded.
+    HolderAlive,
+    /// What the live agent says of itself comes before its store.
+    AgentSays,
+    /// A turn with no end, owned by a live process, runs.
+    TurnOpen,
+    /// A turn older than the process that holds the session died with an earlier process.
+    TurnOlderThanHolder,
+    /// A turn with an end does not run.
+    TurnEnded,
+    /// A process that answers one prompt works until its turn has ended.
+    OneShotWorks,
+    /// A loaded session that has no turn yet was never prompted.
+    NeverPrompted,
+    /// A call that asks for leave and runs nowhere waits for a person.
+    ToolNotRunning,
+    /// A call whose process runs needs nobody.
+    ToolRunning,
+    /// The process that had the session is gone.
+    ProcessGone,
+    /// No live process of the agent holds the session or could hold it.
+    NobodyHolds,
+    /// A live process of the agent may hold the session.
+    MayBeHeld,
+    /// What cannot be read is unknown, never ended.
+    Unreadable,
+    /// A live process of the agent has named no session yet.
+    Unnamed,
+    /// More than one live process has the session loaded.
+    SeveralHolders,
+    /// The process serves many sessions.
+    SharedHolder,
+}
+
+impl Rule {
+    /// The rule in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::HolderAlive => "the kernel's word on that very process decides who is alive",
+            Self::AgentSays => "what the live agent says of itself comes before its store",
+            Self::TurnOpen => "a turn with no end, owned by a live process, runs",
+            Self::TurnOlderThanHolder => {
+                "a turn older than the process that holds it died with an earlier process"
+            }
+            Self::TurnEnded => "a turn with an end does not run",
+            Self::OneShotWorks => {
+                "a process that answers one prompt works until its turn has ended"
+            }
+            Self::NeverPrompted => "a session without a turn was never prompted",
+            Self::ToolNotRunning => {
+                "a call that asks for leave and runs nowhere waits for a person"
+            }
+            Self::ToolRunning => "a call whose process runs needs nobody",
+            Self::ProcessGone => "a process that is gone holds nothing",
+            Self::NobodyHolds => "ended: no live process of the agent holds it or could hold it",
+            Self::MayBeHeld => {
+                "a live process of the agent may hold it: not ended, not alive, unknown"
+            }
+            Self::Unreadable => "what cannot be read is unknown, never ended",
+            Self::Unnamed => "a live process of the agent has named no session",
+            Self::SeveralHolders => "several live processes have the session loaded at once",
+            Self::SharedHolder => "the process serves other sessions too and is never signalled",
+        }
+    }
+}
+
+/// One thing a state follows from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fact {
+    /// The fact in words.
+    pub fact: String,
+    /// The rule that used it.
+    pub rule: Rule,
+    /// Where it was seen.
+    pub source: Source,
+    /// The moment it speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+}
+
+impl Fact {
+    /// A fact without a moment of its own.
+    pub fn new(rule: Rule, fact: impl Into<String>, source: Source) -> Self {
+        Self { fact: fact.into(), rule, source, at: None }
+    }
+
+    /// The same fact, at this moment.
+    pub fn at(self, at: Timestamp) -> Self {
+        Self { at: Some(at), ..self }
+    }
+}
+
+impl From<CannotTell> for String {
+    fn from(why: CannotTell) -> Self {
+        why.0
+    }
+}
+
+/// `text` as one word of a POSIX shell.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    shell_word(&path.to_string_lossy())
+}
+
+/// Fields 3 and 22 of `stat`, read behind the name, which may itself hold spaces and brackets.
+fn alive(process: &ProcKey) -> String {
+    let ProcKey { pid, start, .. } = process;
+    format!("sed 's/.*) //' /proc/{pid}/stat | cut -d ' ' -f 1,20 | grep -x '[^ZX] {start}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_stay_one_word() {
+        assert_eq!(shell_word("/a/b.c"), "/a/b.c");
+        assert_eq!(shell_word("it's $(x)"), "'it'\\''s $(x)'");
+        assert_eq!(shell_word(""), "''");
+    }
+}

@@ -1,0 +1,248 @@
+//! Which sessions are meant: filters, prefixes of ids, order.
+
+use crate::wire::{Session, StateName, Status};
+use std::{cmp::Reverse, path::PathBuf};
+
+/// What a person or a script asked for by a state or a status word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// One state.
+    State(StateName),
+    /// Every state of this summary.
+    Status(Status),
+}
+
+impl Wanted {
+    /// A word of the states, else of the summaries.
+    pub fn state(word: &str) -> Option<Self> {
+        state(word).map(Self::State).or_else(|| status(word).map(Self::Status))
+    }
+
+    /// A word of the summaries, else of the states.
+    pub fn status(word: &str) -> Option<Self> {
+        status(word).map(Self::Status).or_else(|| state(word).map(Self::State))
+    }
+
+    /// Every word there is.
+    pub fn words() -> Vec<&'static str> {
+        let mut words: Vec<&str> = StateName::ALL.map(StateName::name).into();
+        words.extend(Status::ALL.map(Status::name).iter().filter(|word| state(word).is_none()));
+        words
+    }
+
+    fn is(self, session: &Session) -> bool {
+        match self {
+            Self::State(state) => session.state == state,
+            Self::Status(status) => session.status == status,
+        }
+    }
+}
+
+fn state(word: &str) -> Option<StateName> {
+    StateName::ALL.into_iter().find(|state| state.name() == word)
+}
+
+fn status(word: &str) -> Option<Status> {
+    Status::ALL.into_iter().find(|status| status.name() == word)
+}
+
+/// Which sessions to keep; an empty list keeps all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// By state.
+    pub wanted: Vec<Wanted>,
+    /// Those that work in one of these directories, or below.
+    pub dirs: Vec<PathBuf>,
+    /// By group.
+    pub groups: Vec<String>,
+}
+
+impl Filter {
+    /// Whether to keep a session.
+    pub fn keeps(&self, session: &Session) -> bool {
+        let by_state =
+            self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted.is(session));
+        let within = |dir: &PathBuf| session.cwd.as_ref().is_some_and(|cwd| cwd.starts_with(dir));
+        let by_dir = self.dirs.is_empty() || self.dirs.iter().any(within);
+        let by_group = self.groups.is_empty()
+            || session.group.as_ref().is_some_and(|group| self.groups.contains(group));
+        by_state && by_dir && by_group
+    }
+}
+
+/// What a list is sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Live ones first, those that need a person at the top, then by last change.
+    Attention,
+    /// Newest change first.
+    Updated,
+    /// Youngest first.
+    Started,
+    /// By state.
+    State,
+    /// By agent.
+    Agent,
+    /// By directory.
+    Cwd,
+}
+
+/// Sorts sessions; the id settles ties, so that the same sessions always stand in the same order.
+pub fn sort(sessions: &mut [Session], order: Order) {
+    sessions.sort_by(|a, b| {
+        let newest = || Reverse(a.updated_at).cmp(&Reverse(b.updated_at));
+        let by = match order {
+            Order::Attention => {
+                (!a.live).cmp(&!b.live).then_with(|| attention(a).cmp(&attention(b)))
+            }
+            Order::Updated => newest(),
+            Order::Started => Reverse(a.started_at).cmp(&Reverse(b.started_at)),
+            Order::State => a.state.cmp(&b.state),
+            Order::Agent => a.agent.cmp(&b.agent),
+            Order::Cwd => a.cwd.cmp(&b.cwd),
+        };
+        by.then_with(newest).then_with(|| a.id.cmp(&b.id)).then_with(|| a.pid.cmp(&b.pid))
+    });
+}
+
+/// Ended sessions are told apart by their age only.
+fn attention(session: &Session) -> Option<StateName> {
+    (session.live || session.state == StateName::Unknown).then_some(session.state)
+}
+
+/// How a person names a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// An id, or a prefix of one, and perhaps the directory it works in.
+    Id {
+        /// The prefix.
+        prefix: String,
+        /// The directory, where ids are unique only per directory.
+        dir: Option<PathBuf>,
+    },
+    /// A process that has named no session.
+    Pid(u32),
+}
+
+impl Name {
+    /// Reads `7f3a`, `7f3a@/some/dir` or `pid:4121`.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(pid) = text.strip_prefix("pid:") {
+            return pid.parse().ok().map(Self::Pid);
+        }
+        let (prefix, dir) = match text.split_once('@') {
+            Some((prefix, dir)) => (prefix, Some(PathBuf::from(dir))),
+            None => (text, None),
+        };
+        let fits = !prefix.is_empty() && !prefix.contains(|c: char| c.is_whitespace() || c == '/');
+        fits.then(|| Self::Id { prefix: prefix.to_owned(), dir })
+    }
+
+    /// Whether an id may be the one meant.
+    pub fn fits(&self, id: &str) -> bool {
+        match self {
+            Self::Id { prefix, .. } => {
+                id.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
+            }
+            Self::Pid(_) => false,
+        }
+    }
+
+    /// Whether this session may be the one meant.
+    pub fn means(&self, session: &Session) -> bool {
+        match self {
+            Self::Pid(pid) => session.pid == Some(*pid),
+            Self::Id { dir, .. } => {
+                let here = dir.is_none() || session.cwd == *dir;
+                session.id.as_deref().is_some_and(|id| self.fits(id)) && here
+            }
+        }
+    }
+}
+
+/// What a name led to.
+#[derive(Debug, PartialEq)]
+pub enum Choice {
+    /// One session.
+    One(Box<Session>),
+    /// None.
+    Nothing,
+    /// Several: these.
+    Several(Vec<Session>),
+}
+
+/// The session that is meant: an exact id before a prefix.
+pub fn choose(name: &Name, sessions: Vec<Session>) -> Choice {
+    let mut meant: Vec<Session> = sessions.into_iter().filter(|s| name.means(s)).collect();
+    if let Name::Id { prefix, .. } = name {
+        let exact = |session: &Session| session.id.as_ref() == Some(prefix);
+        if meant.iter().any(exact) {
+            meant.retain(exact);
+        }
+    }
+    match (meant.pop(), meant.is_empty()) {
+        (None, _) => Choice::Nothing,
+        (Some(one), true) => Choice::One(Box::new(one)),
+        (Some(last), false) => {
+            meant.push(last);
+            Choice::Several(meant)
+        }
+    }
+}
+
+/// How much of each id must be shown to tell it from the others, at least `short` characters.
+pub fn shortest(ids: &[&str], short: impl Fn(usize) -> usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_by_key(|&at| ids[at]);
+    let mut lengths: Vec<usize> = (0..ids.len()).map(&short).collect();
+    for pair in order.windows(2) {
+        let (a, b) = (ids[pair[0]], ids[pair[1]]);
+        if a == b {
+            continue; // the same id twice: nothing tells them apart but the directory
+        }
+        let needed = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count() + 1;
+        for &at in pair {
+            lengths[at] = lengths[at].max(needed);
+        }
+    }
+    lengths.into_iter().zip(ids).map(|(length, id)| length.min(id.len())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_of_both_vocabularies_are_understood() {
+        assert_eq!(Wanted::state("stopped"), Some(Wanted::State(StateName::Stopped)));
+        assert_eq!(Wanted::status("stopped"), Some(Wanted::Status(Status::Stopped)));
+        assert_eq!(Wanted::state("running"), Some(Wanted::Status(Status::Running)));
+        assert_eq!(Wanted::status("died"), Some(Wanted::State(StateName::Died)));
+        assert_eq!(Wanted::state("gone"), None);
+    }
+
+    #[test]
+    fn names_are_read() {
+        assert_eq!(Name::parse("pid:12"), Some(Name::Pid(12)));
+        assert_eq!(Name::parse("pid:x"), None);
+        assert_eq!(Name::parse(""), None);
+        assert_eq!(Name::parse("../x"), None);
+        let dir = Some(PathBuf::from("/a b"));
+        assert_eq!(Name::parse("7f@/a b"), Some(Name::Id { prefix: "7f".into(), dir }));
+    }
+
+    proptest! {
+        #[test]
+        fn a_shown_prefix_means_one_id_only(
+            ids in proptest::collection::btree_set("[0-9a-c]{1,6}x{0,3}", 1..20),
+        ) {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            for (id, length) in ids.iter().zip(shortest(&ids, |_| 1)) {
+                let meant = ids.iter().filter(|other| other.starts_with(&id[..length])).count();
+                // An id that is a prefix of another cannot be told apart by a prefix: it is exact.
+                prop_assert!(meant == 1 || length == id.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Native text made fit for people: untrusted, of any length, in any encoding.
+
+/// Longest excerpt of a prompt or message that a record carries, in characters.
+pub const EXCERPT: usize = 2000;
+
+/// The first [`EXCERPT`] characters, trimmed; `None` where nothing is left.
+pub fn excerpt(text: &str) -> Option<String> {
+    let text = text.trim();
+    let end = text.char_indices().nth(EXCERPT).map_or(text.len(), |(at, _)| at);
+    Some(text[..end].to_owned()).filter(|text| !text.is_empty())
+}
+
+/// Must never reach a terminal: it would steer the terminal instead of being shown.
+///
+/// Control characters, and the invisible ones that reorder or hide what stands around them.
+pub fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{061c}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// One line, safe to show: white space folded, anything hostile dropped.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len().min(EXCERPT));
+    let mut gap = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            gap = !line.is_empty();
+        } else if !is_hostile(c) {
+            if gap {
+                line.push(' ');
+            }
+            gap = false;
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// Many lines, safe to show: newlines and tabs stay, anything hostile is dropped.
+pub fn many_lines(text: &str) -> String {
+    text.chars().filter(|&c| matches!(c, '\n' | '\t') || !is_hostile(c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_and_bidi_never_pass() {
+        let hostile = "a\u{1b}[31m\u{9b}2J\u{202e}b\u{7}\u{200b}c\r\n\td\u{e0041}";
+        assert_eq!(one_line(hostile), "a[31m2Jbc d");
+        assert_eq!(many_lines(hostile), "a[31m2Jbc\n\td");
+    }
+
+    #[test]
+    fn excerpts_are_cut_between_characters() {
+        assert_eq!(excerpt("  \n "), None);
+        assert_eq!(excerpt(&"é".repeat(3000)), Some("é".repeat(EXCERPT)));
+    }
+}

@@ -1,0 +1,399 @@
+//! What programs read: the shapes of `--json`. Fields are added, never renamed.
+
+use crate::{
+    agent::Message,
+    derive::{State, Verdict},
+    evidence::{Evidence, Need, Reading, Role, Tokens, Turn},
+    ident::ProcKey,
+    proof::{Rule, Source},
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// The number of this set of shapes.
+pub const SCHEMA: u32 = 1;
+
+/// A session's state by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum StateName {
+    /// Alive, and it waits for a person.
+    Waiting,
+    /// Alive, and a turn runs.
+    Working,
+    /// Alive, and no turn runs.
+    Idle,
+    /// It cannot be told.
+    Unknown,
+    /// Ended; the last turn failed.
+    Failed,
+    /// Ended; the turn was left open: killed, crashed, out of memory.
+    Died,
+    /// Ended; interrupted on purpose.
+    Stopped,
+    /// Ended; the last turn completed.
+    Done,
+}
+
+/// The coarse summary for scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Working or waiting.
+    Running,
+    /// Alive, and no turn runs.
+    Idle,
+    /// Done or stopped.
+    Stopped,
+    /// Failed or died.
+    Error,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl StateName {
+    /// Every state, in the order people see them.
+    pub const ALL: [Self; 8] = [
+        Self::Waiting,
+        Self::Working,
+        Self::Idle,
+        Self::Unknown,
+        Self::Failed,
+        Self::Died,
+        Self::Stopped,
+        Self::Done,
+    ];
+
+    /// The name as written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Working => "working",
+            Self::Idle => "idle",
+            Self::Unknown => "unknown",
+            Self::Failed => "failed",
+            Self::Died => "died",
+            Self::Stopped => "stopped",
+            Self::Done => "done",
+        }
+    }
+
+    /// The coarse summary.
+    pub fn status(self) -> Status {
+        match self {
+            Self::Working | Self::Waiting => Status::Running,
+            Self::Idle => Status::Idle,
+            Self::Done | Self::Stopped => Status::Stopped,
+            Self::Failed | Self::Died => Status::Error,
+            Self::Unknown => Status::Unknown,
+        }
+    }
+}
+
+impl Status {
+    /// Every summary.
+    pub const ALL: [Self; 5] =
+        [Self::Running, Self::Idle, Self::Stopped, Self::Error, Self::Unknown];
+
+    /// The name as written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Idle => "idle",
+            Self::Stopped => "stopped",
+            Self::Error => "error",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One thing a state follows from, and how to check it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Because {
+    /// The fact in words.
+    pub fact: String,
+    /// The rule that used it.
+    pub rule: Rule,
+    /// Where it was seen.
+    pub source: Source,
+    /// The moment it speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// A shell command that exits 0 while the fact holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+}
+
+/// One session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Session {
+    /// The agent's own id; absent while a live process has named none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Which agent.
+    pub agent: String,
+    /// Which agent, under the name scripts for agentctl 1.x know.
+    pub adapter: String,
+    /// What it is doing, or how it ended.
+    pub state: StateName,
+    /// The coarse summary of `state`.
+    pub status: Status,
+    /// A live process has it loaded.
+    pub live: bool,
+    /// Why the state is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<Need>,
+    /// How its last turn ended, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Exit code of its process, where somebody saw it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Pid of the process that has it loaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// The process that has it loaded, named for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcKey>,
+    /// All processes that have it loaded, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcKey>,
+    /// What kind of process has it loaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Role>,
+    /// The process serves other sessions too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
+    /// This machine.
+    pub host: String,
+    /// Where it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// Git branch it was on last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Model of its newest turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The name it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// First prompt, cut to a readable length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Last thing the agent said, cut to a readable length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+    /// When it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When its newest line was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// When its last turn ended, or was last seen, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Tokens so far; in `list` only with `--usage`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// What it cost, where the agent itself says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The group it was launched in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Labels a person gave it.
+    pub labels: BTreeMap<String, String>,
+    /// Session that spawned this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Session this one was copied from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+    /// Put away by the user.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
+    /// Our launch, if we launched it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch_id: Option<String>,
+    /// Version of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The agent's own file that records it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<PathBuf>,
+    /// What the state follows from.
+    pub because: Vec<Because>,
+}
+
+/// What stands around the evidence of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// This machine.
+    pub host: String,
+    /// The record's file.
+    pub source: Option<PathBuf>,
+    /// When that file last changed.
+    pub written: Option<Timestamp>,
+    /// Where the process works, if there is no record.
+    pub cwd: Option<PathBuf>,
+    /// What the process calls itself, if there is no record.
+    pub title: Option<String>,
+    /// When the process registered, if there is no record.
+    pub started: Option<Timestamp>,
+}
+
+impl Session {
+    /// The session as programs see it.
+    pub fn new(seen: Evidence, verdict: Verdict, around: Around) -> Self {
+        let Evidence { agent, id, record, holders, .. } = seen;
+        let (state, reason, waiting_for) = named(&verdict.state);
+        let outcome = outcome(&verdict.state);
+        let record = match record {
+            Reading::Read(record) => Some(*record),
+            Reading::Absent | Reading::Failed { .. } => None,
+        };
+        let record = record.unwrap_or_else(|| crate::evidence::Record::of(Turn::None));
+        let first = holders.first();
+        let begun = record.started.or(around.started).or(first.map(|holder| holder.since));
+        let updated = record.updated.or(around.written);
+        let ended_at = outcome.as_ref().and(match &record.turn {
+            Turn::Ended { at, .. } => Some(*at),
+            Turn::Open { .. } | Turn::None => updated,
+        });
+        Self {
+            id,
+            adapter: agent.clone(),
+            agent,
+            state,
+            status: state.status(),
+            live: verdict.live,
+            reason,
+            waiting_for,
+            outcome,
+            exit_code: None,
+            pid: first.map(|holder| holder.key.pid),
+            process: first.map(|holder| holder.key.clone()),
+            kind: first.and_then(|holder| holder.role),
+            shared: holders.iter().any(|holder| holder.shared),
+            processes: match holders.len() {
+                0 | 1 => Vec::new(),
+                _ => holders.into_iter().map(|holder| holder.key).collect(),
+            },
+            host: around.host,
+            cwd: record.cwd.or(around.cwd),
+            branch: record.branch,
+            model: record.model,
+            title: record.title.or(around.title),
+            prompt: record.prompt,
+            last: record.last,
+            started_at: begun,
+            updated_at: updated.or(begun),
+            ended_at,
+            tokens: record.tokens,
+            cost_usd: record.cost_usd,
+            group: None,
+            labels: BTreeMap::new(),
+            parent: record.parent,
+            forked_from: record.forked_from,
+            archived: record.archived,
+            launch_id: None,
+            version: record.version,
+            source: around.source,
+            because: verdict.because.into_iter().map(Because::from).collect(),
+        }
+    }
+}
+
+impl From<crate::proof::Fact> for Because {
+    fn from(fact: crate::proof::Fact) -> Self {
+        let check = fact.source.check();
+        Self { fact: fact.fact, rule: fact.rule, source: fact.source, at: fact.at, check }
+    }
+}
+
+fn named(state: &State) -> (StateName, Option<String>, Option<Need>) {
+    match state {
+        State::Working => (StateName::Working, None, None),
+        State::Waiting(need) => (StateName::Waiting, None, Some(*need)),
+        State::Idle(_) => (StateName::Idle, None, None),
+        State::Done => (StateName::Done, None, None),
+        State::Failed(_) => (StateName::Failed, None, None),
+        State::Stopped => (StateName::Stopped, None, None),
+        State::Died => (StateName::Died, None, None),
+        State::Unknown(why) => (StateName::Unknown, Some(why.clone()), None),
+    }
+}
+
+fn outcome(state: &State) -> Option<String> {
+    match state {
+        State::Working | State::Waiting(_) | State::Idle(_) | State::Unknown(_) => None,
+        State::Done => Some("completed".into()),
+        State::Failed(why) => Some(why.clone()),
+        State::Stopped => Some("interrupted".into()),
+        State::Died => Some("killed or crashed".into()),
+    }
+}
+
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Problem {
+    /// Whose.
+    pub agent: String,
+    /// Where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Why.
+    pub message: String,
+}
+
+impl From<crate::observe::Problem> for Problem {
+    fn from(problem: crate::observe::Problem) -> Self {
+        Self { agent: problem.agent.to_owned(), path: problem.path, message: problem.why }
+    }
+}
+
+/// What `list` answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sessions {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The sessions, sorted.
+    pub sessions: Vec<Session>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// What `status` and `explain` answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OneSession {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The session.
+    pub session: Session,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// What `logs` answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Messages {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Whose.
+    pub id: String,
+    /// Oldest first.
+    pub messages: Vec<Message>,
+}
