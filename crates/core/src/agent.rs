@@ -19,6 +19,8 @@ use std::{
 pub struct Card {
     /// Stable name on the command line and in JSON.
     pub name: &'static str,
+    /// Other names it is asked for by.
+    pub aliases: &'static [&'static str],
     /// How people call it.
     pub title: &'static str,
     /// Executable to look for on the search path.
@@ -33,8 +35,8 @@ pub struct Card {
     pub keeps_open: bool,
     /// How many characters of an id tell sessions apart at a glance.
     pub short: usize,
-    /// Line types of its transcripts that are known; `doctor` names any other.
-    pub line_types: &'static [&'static str],
+    /// Line types of its transcripts and their fields that are known; `doctor` names any other.
+    pub known: &'static [(&'static str, &'static [&'static str])],
 }
 
 /// A process as an adapter may judge it: by its program and arguments alone.
@@ -66,6 +68,8 @@ pub struct Stub {
     pub path: PathBuf,
     /// Last change of that file.
     pub updated: Timestamp,
+    /// The name a person gave it, where the agent keeps names apart from sessions.
+    pub title: Option<String>,
 }
 
 /// The sessions of a store, and what could not be looked at.
@@ -154,6 +158,28 @@ pub enum Depth {
     Whole,
 }
 
+/// What a transcript line is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Its type, as [`Card::known`] names it.
+    pub kind: String,
+    /// Its fields.
+    pub fields: Vec<String>,
+}
+
+impl Card {
+    /// What of a line was never seen before: its type, or fields of it.
+    pub fn strange(&self, shape: &Shape) -> Vec<String> {
+        match self.known.iter().find(|(kind, _)| *kind == shape.kind) {
+            None => vec![format!("line type `{}`", shape.kind)],
+            Some((kind, known)) => {
+                let new = shape.fields.iter().filter(|field| !known.contains(&field.as_str()));
+                new.map(|field| format!("field `{field}` of `{kind}`")).collect()
+            }
+        }
+    }
+}
+
 /// Who speaks in a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -216,8 +242,8 @@ pub trait Agent: Sync {
     fn absence(&self, store: &Path, id: &str) -> String;
     /// What a line of a transcript says, readably.
     fn messages(&self, line: &[u8]) -> Vec<Message>;
-    /// The type of a transcript line, for drift: `None` where it has none.
-    fn line_type(&self, line: &[u8]) -> Option<String>;
+    /// The shape of a transcript line, for drift: `None` where it is none.
+    fn shape(&self, line: &[u8]) -> Option<Shape>;
 }
 
 /// Last `count` messages of a transcript, oldest first, and where the next line will begin.

@@ -177,10 +177,9 @@ fn pending_state(pending: &Pending, tool: &Tool) -> (State, Option<Fact>) {
         (Pending::Nothing, _) | (Pending::ApprovalUnless { .. }, Tool::NotAsked) => {
             (State::Working, None)
         }
-        (Pending::ApprovalUnless { variable, value }, Tool::Runs(key)) => {
-            let source = Source::Variable { variable: format!("{variable}={value}"), pid: key.pid };
-            let fact = format!("its tool call runs as pid {}", key.pid);
-            (State::Working, Some(Fact::new(Rule::ToolRunning, fact, source)))
+        (Pending::ApprovalUnless { .. }, Tool::Runs(source)) => {
+            let fact = "a process runs its tool call";
+            (State::Working, Some(Fact::new(Rule::ToolRunning, fact, source.clone())))
         }
         (Pending::ApprovalUnless { .. }, Tool::Absent(source)) => {
             let fact = "its tool call is written down and runs nowhere";

@@ -34,12 +34,12 @@ pub enum Pending {
     Nothing,
     /// An answer from a person.
     Answer,
-    /// A tool call that asks for leave first, unless a process carries this variable: then it runs.
+    /// Tool calls that ask for leave first, unless a process carries this variable: then one runs.
     ApprovalUnless {
         /// Name of the environment variable.
         variable: String,
-        /// Its value.
-        value: String,
+        /// Its value, for each call.
+        values: Vec<String>,
     },
 }
 
@@ -215,8 +215,8 @@ pub struct Suspect {
 pub enum Tool {
     /// Nobody needed to know.
     NotAsked,
-    /// This process runs it.
-    Runs(ProcKey),
+    /// A process runs it, and carries its variable.
+    Runs(Source),
     /// No descendant of the holder runs it.
     Absent(Source),
     /// The environment of some descendant could not be read.

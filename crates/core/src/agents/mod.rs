@@ -1,11 +1,18 @@
 //! Every agent the program knows: one folder and one line each.
 
+mod claude;
+mod codex;
+mod json;
+
 use crate::agent::Agent;
 
 /// The registry, in the order people see it.
-pub static ALL: &[&dyn Agent] = &[];
+pub static ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex];
 
-/// The agent of this name.
+/// The agent of this name, or that was ever called so.
 pub fn named(name: &str) -> Option<&'static dyn Agent> {
-    ALL.iter().copied().find(|agent| agent.card().name == name)
+    ALL.iter().copied().find(|agent| {
+        let card = agent.card();
+        card.name == name || card.aliases.contains(&name)
+    })
 }

@@ -61,7 +61,8 @@ impl Survey<'_> {
             true => self.may_hold(candidate, &record),
             false => Vec::new(), // its process is known: the kernel's word on that one decides
         };
-        let absence = candidate.id.as_deref().map(|id| self.agent.absence(&candidate.store, id));
+        let unclaimed = candidate.id.as_deref().filter(|_| candidate.lost.is_empty());
+        let absence = unclaimed.map(|id| self.agent.absence(&candidate.store, id));
         Evidence {
             agent: self.agent.card().name.to_owned(),
             id: candidate.id.clone(),
@@ -130,27 +131,33 @@ impl Survey<'_> {
     /// Whether the tool of a pending call runs below any holder.
     fn tool(&self, record: &Reading, candidate: &Candidate) -> Tool {
         let Reading::Read(record) = record else { return Tool::NotAsked };
-        let Turn::Open { pending: Pending::ApprovalUnless { variable, value }, .. } = &record.turn
+        let Turn::Open { pending: Pending::ApprovalUnless { variable, values }, .. } = &record.turn
         else {
             return Tool::NotAsked;
         };
         let (Some(holder), Ok(table)) = (candidate.holders.first(), self.host.table()) else {
             return Tool::NotAsked;
         };
+        let pair = |value: &str| format!("{variable}={value}");
         let below = candidate.holders.iter().flat_map(|held| table.descendants(held.key.pid));
         let mut untold = None;
         for process in below.filter_map(|pid| table.process(pid)).filter(|p| !p.zombie) {
-            let key = table.key(process);
-            match self.host.env(&key, &[variable]) {
-                Ok(env) if env.get(variable) == Some(value) => return Tool::Runs(key),
-                Ok(_) => {}
+            match self.host.env(&table.key(process), &[variable]) {
+                Ok(env) => {
+                    if let Some(value) = env.get(variable).filter(|value| values.contains(value)) {
+                        let pid = process.pid;
+                        return Tool::Runs(Source::Variable { variable: pair(value), pid });
+                    }
+                }
                 Err(why) => untold = Some(why.0),
             }
         }
-        let variable = format!("{variable}={value}");
         match untold {
             Some(why) => Tool::CannotTell(why),
-            None => Tool::Absent(Source::NoVariable { variable, pid: holder.key.pid }),
+            None => {
+                let newest = values.first().map_or("", String::as_str);
+                Tool::Absent(Source::NoVariable { variable: pair(newest), pid: holder.key.pid })
+            }
         }
     }
 }

@@ -1,0 +1,173 @@
+//! The adapter: which file answers which question.
+
+use super::{known, messages, registry, store, transcript, usage};
+use crate::{
+    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
+    agents::json,
+    evidence::{Record, Role},
+    host::{Env, Host},
+    proof::shell_word,
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Claude Code.
+pub(in crate::agents) struct Claude;
+
+static CARD: Card = Card {
+    name: "claude-code",
+    aliases: &["claude"],
+    title: "Claude Code",
+    binary: "claude",
+    home: ".claude",
+    variables: &["CLAUDE_CONFIG_DIR"],
+    proved: &["2.1.197"],
+    keeps_open: false,
+    short: 8,
+    known: known::KNOWN,
+};
+
+impl Agent for Claude {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn stores(&self, env: &Env) -> Vec<PathBuf> {
+        let moved = env.get("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let usual = || env.get("HOME").map(|home| Path::new(home).join(CARD.home));
+        moved.or_else(usual).into_iter().collect()
+    }
+
+    fn may_be(&self, comm: &str) -> bool {
+        // 2.1.197: workers of the background fleet are started by file name, `claude.exe`; those of a
+        // native install by the version their file is named after.
+        matches!(comm, "claude" | "claude.exe") || is_version(comm)
+    }
+
+    fn part(&self, program: &Program<'_>) -> Option<Part> {
+        let is_claude = match program.exe {
+            Some(exe) => is_program(exe, program.comm),
+            None => matches!(program.comm, "claude" | "claude.exe"),
+        };
+        is_claude.then(|| part_of(program.argv))
+    }
+
+    fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {
+        registry::claims(host, store)
+    }
+
+    fn holds(&self, _: &Path, _: &Path) -> Option<String> {
+        None
+    }
+
+    fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {
+        store::list(host, store)
+    }
+
+    fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Option<Stub> {
+        store::find(host, store, id, cwd)
+    }
+
+    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+        let mut record = transcript::read(host, stub)?;
+        if depth == Depth::Whole {
+            record.tokens = Some(usage::tokens(host, stub)?);
+        }
+        Ok(record)
+    }
+
+    fn absence(&self, store: &Path, id: &str) -> String {
+        let registry = shell_word(&store.join("sessions").to_string_lossy());
+        let claim = shell_word(&format!("\"sessionId\":\"{id}\""));
+        format!("! grep -rsF -- {claim} {registry}")
+    }
+
+    fn messages(&self, line: &[u8]) -> Vec<Message> {
+        messages::of(&json::object(line))
+    }
+
+    fn shape(&self, line: &[u8]) -> Option<Shape> {
+        let line = json::object(line);
+        Some(Shape { kind: json::string(&line, "type")?, fields: json::fields(&line) })
+    }
+}
+
+fn is_version(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_digit()) && name.contains('.')
+}
+
+fn is_program(exe: &Path, comm: &str) -> bool {
+    let name = exe.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let versions = exe.parent().is_some_and(|dir| dir.ends_with("claude/versions"));
+    match name {
+        "claude" | "claude.exe" => true,
+        "node" | "bun" => comm == "claude", // before the native program: it names itself so
+        _ => versions && is_version(name),
+    }
+}
+
+fn part_of(argv: &[String]) -> Part {
+    const HELPERS: &[&str] = &["--bg-spare", "--bg-pty-host"];
+    const COMMANDS: &[&str] = &[
+        "agents",
+        "attach",
+        "config",
+        "daemon",
+        "doctor",
+        "install",
+        "logs",
+        "mcp",
+        "plugin",
+        "project",
+        "respawn",
+        "rm",
+        "setup-token",
+        "stop",
+        "update",
+        "upgrade",
+    ];
+    let options: Vec<&str> =
+        argv.iter().skip(1).map(String::as_str).take_while(|word| *word != "--").collect();
+    let has = |names: &[&str]| options.iter().any(|word| names.contains(word));
+    let command = options.first().is_some_and(|word| COMMANDS.contains(word));
+    let version = has(&["--version", "-v", "--help", "-h"]);
+    if command || version || has(HELPERS) {
+        return Part::Helper;
+    }
+    let streamed = options.windows(2).any(|pair| pair == ["--input-format", "stream-json"])
+        || has(&["--input-format=stream-json"]);
+    Part::Agent(match (streamed, has(&["-p", "--print"])) {
+        (true, _) => Role::Piped,
+        (false, true) => Role::Headless,
+        (false, false) => Role::Interactive,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(line: &str) -> Part {
+        part_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn arguments_tell_what_a_process_is() {
+        assert_eq!(part("claude"), Part::Agent(Role::Interactive));
+        assert_eq!(part("claude -p hello"), Part::Agent(Role::Headless));
+        assert_eq!(part("claude -- -p"), Part::Agent(Role::Interactive));
+        assert_eq!(part("claude -p --input-format stream-json"), Part::Agent(Role::Piped));
+        assert_eq!(part("/x/claude.exe --bg-spare"), Part::Helper);
+        assert_eq!(part("claude daemon run"), Part::Helper);
+    }
+
+    #[test]
+    fn a_stranger_of_the_same_name_is_not_taken_for_claude() {
+        let program = |exe| Program { comm: "claude", exe: Some(Path::new(exe)), argv: &[] };
+        assert_eq!(Claude.part(&program("/bin/bash")), None);
+        assert!(Claude.part(&program("/x/claude-code/bin/claude.exe")).is_some());
+        assert!(Claude.part(&program("/h/.local/share/claude/versions/2.1.197")).is_some());
+    }
+}

@@ -1,0 +1,13 @@
+//! Claude Code: one transcript a session, one registry file a running process.
+//!
+//! Facts and their sources: `docs/agents/claude-code.md`.
+
+mod adapter;
+mod known;
+mod messages;
+mod registry;
+mod store;
+mod transcript;
+mod usage;
+
+pub(super) use adapter::Claude;

@@ -1,0 +1,126 @@
+//! `sessions/<pid>.json`: which process has which session loaded, written by the process itself.
+//!
+//! 2.1.197 rewrites the file in place and cuts it afterwards: a reader may meet nothing, or a new
+//! value with the tail of the old one behind it.
+
+use crate::{
+    agent::{About, Claim, Claims, Trail, Trouble},
+    agents::json,
+    evidence::{Need, Role, Say},
+    host::{self, Host},
+    proof::Source,
+};
+use jiff::SignedDuration;
+use serde_json::Value;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// More than any registry file holds.
+const LIMIT: usize = 64 << 10;
+/// `--continue` first writes a throwaway id and corrects it within 0.2 s.
+const SETTLES: SignedDuration = SignedDuration::from_millis(1000);
+
+/// Every registry file of a store.
+pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
+    let dir = store.join("sessions");
+    let entries = match host.entries(&dir) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Claims::default()),
+        Err(why) => {
+            return Ok(Claims {
+                claims: Vec::new(),
+                problems: vec![Trouble { path: dir, why: why.to_string() }],
+            });
+        }
+        Ok(entries) => entries,
+    };
+    let mut found = Claims::default();
+    for entry in entries.iter().filter(|entry| entry.name.ends_with(".json")) {
+        let path = dir.join(&entry.name);
+        match registered(host, &path) {
+            Ok(Some(value)) => found.claims.extend(claim(path, &value)),
+            Ok(None) => {}
+            Err(why) => found.problems.push(Trouble { path, why: why.to_string() }),
+        }
+    }
+    Ok(found)
+}
+
+/// The first JSON value of the file, tried twice; `None` where the file went away.
+fn registered(host: &dyn Host, path: &Path) -> io::Result<Option<Value>> {
+    for _ in 0..2 {
+        let bytes = match host::slurp(host, path, LIMIT) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes?,
+        };
+        let mut values = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>();
+        if let Some(Ok(value)) = values.next() {
+            return Ok(Some(value));
+        }
+    }
+    Err(io::Error::other("not a JSON value (it may be in the middle of a rewrite)"))
+}
+
+/// A claim, unless the file names no session or no process that could be checked.
+fn claim(path: PathBuf, file: &Value) -> Option<Claim> {
+    let kind = json::text(file, "kind");
+    if matches!(kind, Some("daemon" | "daemon-worker")) {
+        return None;
+    }
+    let started = json::millis(file, "startedAt")?;
+    let trail = Trail::Process {
+        pid: u32::try_from(json::count(file, "pid")).ok()?,
+        start: json::text(file, "procStart")?.parse().ok()?,
+        written: started,
+    };
+    let session = json::string(file, "sessionId")?;
+    let (say, shows) = says(file);
+    let shows = shows.unwrap_or_else(|| format!("\"sessionId\":\"{session}\""));
+    Some(Claim {
+        trail,
+        source: Source::File { path, shows },
+        about: About {
+            says: say,
+            role: role(kind, json::text(file, "entrypoint")),
+            settles: Some(started + SETTLES),
+            cwd: json::path(file, "cwd"),
+            title: given_name(file),
+            started: Some(started),
+            version: json::string(file, "version"),
+        },
+        session,
+    })
+}
+
+fn says(file: &Value) -> (Option<Say>, Option<String>) {
+    let waiting_for = json::text(file, "waitingFor");
+    let status = json::text(file, "status");
+    let say = match (status, waiting_for) {
+        (Some("busy"), _) => Say::Busy,
+        (Some("idle" | "shell"), _) => Say::Idle,
+        (Some("waiting"), Some("permission prompt" | "worker request" | "sandbox request")) => {
+            Say::Waiting(Need::Approval)
+        }
+        (Some("waiting"), _) => Say::Waiting(Need::Answer),
+        _ => return (None, None), // `-p` does not say; newer words are not guessed at
+    };
+    (Some(say), status.map(|status| format!("\"status\":\"{status}\"")))
+}
+
+/// What the file itself is sure of; a print run may be one-shot or fed by a stream: its arguments tell.
+fn role(kind: Option<&str>, entrypoint: Option<&str>) -> Option<Role> {
+    match (kind, entrypoint) {
+        (Some("bg"), _) => Some(Role::Background),
+        (_, Some("cli")) => Some(Role::Interactive),
+        _ => None,
+    }
+}
+
+/// A name somebody gave; derived ones say less than the first prompt.
+fn given_name(file: &Value) -> Option<String> {
+    match json::text(file, "nameSource") {
+        Some("derived") => None,
+        _ => json::string(file, "name"),
+    }
+}

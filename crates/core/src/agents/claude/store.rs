@@ -1,0 +1,105 @@
+//! Where transcripts are: `projects/<slug of the directory>/<session id>.jsonl`.
+
+use crate::{
+    agent::{Listing, Stub, Trouble},
+    host::{Host, Kind},
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Every transcript of a store. Sub-agents have theirs one folder deeper and are not listed.
+pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    for project in projects(host, store)? {
+        let entries = match host.entries(&project) {
+            Ok(entries) => entries,
+            Err(why) => {
+                listing.problems.push(Trouble { path: project, why: why.to_string() });
+                continue;
+            }
+        };
+        for entry in entries {
+            let Some(id) = entry.name.strip_suffix(".jsonl").filter(|id| is_id(id)) else {
+                continue;
+            };
+            let path = project.join(&entry.name);
+            match stub(host, id, &path) {
+                Ok(stub) => listing.stubs.push(stub),
+                Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
+            }
+        }
+    }
+    Ok(listing)
+}
+
+/// The transcript of one session: in the folder of its directory, else in any.
+pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Option<Stub> {
+    if !is_id(id) {
+        return None;
+    }
+    let name = format!("{id}.jsonl");
+    let usual = cwd.map(|cwd| store.join("projects").join(slug(cwd)).join(&name));
+    if let Some(Ok(stub)) = usual.map(|path| stub(host, id, &path)) {
+        return Some(stub);
+    }
+    let elsewhere = projects(host, store).ok()?;
+    elsewhere.iter().find_map(|project| stub(host, id, &project.join(&name)).ok())
+}
+
+fn projects(host: &dyn Host, store: &Path) -> io::Result<Vec<PathBuf>> {
+    let dir = store.join("projects");
+    let entries = match host.entries(&dir) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let folders = entries.into_iter().filter(|entry| matches!(entry.kind, Kind::Dir | Kind::Link));
+    Ok(folders.map(|entry| dir.join(entry.name)).collect())
+}
+
+fn stub(host: &dyn Host, id: &str, path: &Path) -> io::Result<Stub> {
+    let stat = host.stat(path)?;
+    match stat.kind {
+        Kind::File => {
+            let (id, path) = (id.to_owned(), path.to_owned());
+            Ok(Stub { id, path, updated: stat.modified, title: None })
+        }
+        Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
+    }
+}
+
+/// A UUID: what a transcript is named after, and what may safely stand in a path.
+fn is_id(text: &str) -> bool {
+    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// The folder of a directory: everything but letters and digits is a dash (2.1.197).
+///
+/// Good enough to look there first; very long or decomposed names are found by looking everywhere.
+fn slug(cwd: &Path) -> String {
+    let path = cwd.to_string_lossy();
+    path.encode_utf16()
+        .map(|unit| match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
+            _ => '-',
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_those_of_the_real_program() {
+        assert_eq!(slug(Path::new("/home/dev/work/api")), "-home-dev-work-api");
+        assert_eq!(slug(Path::new("/a b/ü.𝄞")), "-a-b-----");
+    }
+
+    #[test]
+    fn an_id_cannot_leave_its_folder() {
+        assert!(is_id("8f2562be-1350-4693-85a6-3d142d74d7cb"));
+        assert!(!is_id("../../../../../../../../../etc/passwd"));
+    }
+}

@@ -1,0 +1,275 @@
+//! What a transcript says of its session, from its beginning and its end.
+//!
+//! Lines branch, repeat and come torn; only file order is relied on. See `docs/agents/claude-code.md`.
+
+use crate::{
+    agent::Stub,
+    agents::json,
+    evidence::{Ending, Pending, Record, Turn},
+    host::{Bytes, Host},
+    lines::{self, Body, Flow, Line, Span},
+    proof::Source,
+    text,
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    io::{self, BufReader},
+    path::Path,
+};
+
+/// How far back the end is searched for what is only nice to know.
+const TAIL: u64 = 256 << 10;
+/// How many lines the beginning is searched for the first prompt.
+const HEAD: usize = 100;
+
+/// Reads the newest turn and what else stands near both ends.
+pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+    let file = host.open(&stub.path)?;
+    let mut tail = Tail::new(&stub.path, stub.updated);
+    let size = file.size();
+    lines::back(&*file, &mut |line| {
+        let far = size - line.at > TAIL;
+        tail.older(&*file, &line);
+        match tail.newest.is_some() && (far || tail.is_full()) {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    let mut head = Head::default();
+    let mut left = HEAD;
+    lines::forward(&*file, 0, &mut |line| {
+        left -= 1;
+        if let Body::Whole(bytes) = line.body {
+            head.newer(&json::object(bytes));
+        }
+        match head.is_full() || left == 0 {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    Ok(Record {
+        cwd: head.cwd,
+        branch: tail.branch,
+        model: tail.model,
+        title: tail.title,
+        prompt: head.prompt,
+        last: tail.last,
+        version: tail.version.or(head.version),
+        started: head.started,
+        updated: tail.updated,
+        ..Record::of(tail.newest.unwrap_or(Turn::None))
+    })
+}
+
+/// What a walk from the end has met so far.
+struct Tail<'a> {
+    path: &'a Path,
+    written: Timestamp,
+    newest: Option<Turn>,
+    /// An orderly exit stands behind the newest turn.
+    closed: bool,
+    model: Option<String>,
+    branch: Option<String>,
+    title: Option<String>,
+    last: Option<String>,
+    version: Option<String>,
+    updated: Option<Timestamp>,
+}
+
+impl<'a> Tail<'a> {
+    fn new(path: &'a Path, written: Timestamp) -> Self {
+        Self {
+            path,
+            written,
+            newest: None,
+            closed: false,
+            model: None,
+            branch: None,
+            title: None,
+            last: None,
+            version: None,
+            updated: None,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.model.is_some() && self.last.is_some() && self.title.is_some()
+    }
+
+    /// Takes in the next older line.
+    fn older(&mut self, file: &dyn Bytes, line: &Line<'_>) {
+        let value = match line.body {
+            Body::Whole(bytes) => json::object(bytes),
+            Body::Huge(size) => lean(file, line.at, size),
+        };
+        let kind = json::text(&value, "type").unwrap_or_default();
+        let at = json::time(&value, "timestamp");
+        self.updated = self.updated.or(at);
+        self.version = self.version.take().or_else(|| json::string(&value, "version"));
+        let branch = json::string(&value, "gitBranch").filter(|branch| branch != "HEAD");
+        self.branch = self.branch.take().or(branch);
+        match kind {
+            "last-prompt" => self.closed |= self.newest.is_none(),
+            "custom-title" => self.name(&value, "customTitle"),
+            "ai-title" => self.name(&value, "aiTitle"),
+            "assistant" => self.said(&value["message"]),
+            _ => {}
+        }
+        if self.newest.is_none() {
+            let at = at.unwrap_or(self.written);
+            self.newest = self.turn(kind, &value, (at, line.at));
+        }
+    }
+
+    fn name(&mut self, value: &Value, key: &str) {
+        self.title = self.title.take().or_else(|| json::string(value, key));
+    }
+
+    fn said(&mut self, message: &Value) {
+        if json::text(message, "model") == Some("<synthetic>") {
+            return;
+        }
+        self.model = self.model.take().or_else(|| json::string(message, "model"));
+        let said = || said(&message["content"]).and_then(text::excerpt);
+        self.last = self.last.take().or_else(said);
+    }
+
+    /// The newest turn, if this line belongs to one.
+    fn turn(&self, kind: &str, value: &Value, place: (Timestamp, u64)) -> Option<Turn> {
+        let (at, offset) = place;
+        if json::flag(value, "isSidechain") || json::flag(value, "isCompactSummary") {
+            return None;
+        }
+        let how = match kind {
+            "user" => user(value)?,
+            "assistant" => assistant(value)?,
+            "attachment" => match json::text(&value["attachment"], "type") {
+                Some("max_turns_reached") => Some(Ending::Failed("turn limit reached".to_owned())),
+                _ => None,
+            },
+            // A print run writes its prompt down here first; killed at once, it leaves nothing else.
+            "queue-operation" if offset == 0 => None,
+            _ => return None,
+        };
+        let shows = match json::text(value, "uuid") {
+            Some(uuid) => format!("\"uuid\":\"{uuid}\""),
+            None => format!("\"type\":\"{kind}\""),
+        };
+        let line = Source::Line { path: self.path.to_owned(), offset, shows };
+        Some(match how {
+            Some(how) => Turn::Ended { at, how, line },
+            None if self.closed => Turn::Ended { at, how: Ending::Interrupted, line },
+            None => Turn::Open { alive: at, pending: Pending::Nothing, line },
+        })
+    }
+}
+
+/// How a user's line leaves the turn: `None` if it says nothing of a turn, `Some(None)` if open.
+fn user(value: &Value) -> Option<Option<Ending>> {
+    if json::flag(value, "isMeta") {
+        return None;
+    }
+    match said(&value["message"]["content"]) {
+        Some(text) if is_interruption(text) => Some(Some(Ending::Interrupted)),
+        Some(text) if is_noise(text) => None,
+        _ => Some(None),
+    }
+}
+
+/// As [`user`], for the agent's lines.
+fn assistant(value: &Value) -> Option<Option<Ending>> {
+    if json::flag(value, "isApiErrorMessage") {
+        let kind = json::string(value, "error").unwrap_or_else(|| "API error".to_owned());
+        let status = value["apiErrorStatus"].as_u64();
+        let why = status.map_or(kind.clone(), |status| format!("{kind} (HTTP {status})"));
+        return Some(Some(Ending::Failed(why)));
+    }
+    let message = &value["message"];
+    if json::text(message, "model") == Some("<synthetic>") {
+        return None; // written by the program itself, on resume or interruption
+    }
+    Some(match json::text(message, "stop_reason") {
+        Some("end_turn" | "stop_sequence") => Some(Ending::Completed),
+        Some(reason @ ("max_tokens" | "refusal")) => Some(Ending::Failed(reason.to_owned())),
+        _ => None,
+    })
+}
+
+/// The text of a message: the string itself, or its first text block.
+pub(super) fn said(content: &Value) -> Option<&str> {
+    let first = || content.as_array()?.iter().find_map(|block| json::text(block, "text"));
+    content.as_str().or_else(first)
+}
+
+/// Written in place of a prompt when a person interrupts.
+pub(super) fn is_interruption(text: &str) -> bool {
+    text.starts_with("[Request interrupted by user")
+}
+
+/// A slash command or its output, which no model sees as a prompt.
+pub(super) fn is_noise(text: &str) -> bool {
+    ["<command-name>", "<local-command-", "<bash-input>", "<bash-stdout>"]
+        .iter()
+        .any(|tag| text.trim_start().starts_with(tag))
+}
+
+/// What the beginning tells.
+#[derive(Default)]
+struct Head {
+    started: Option<Timestamp>,
+    cwd: Option<std::path::PathBuf>,
+    prompt: Option<String>,
+    version: Option<String>,
+}
+
+impl Head {
+    fn is_full(&self) -> bool {
+        self.started.is_some() && self.cwd.is_some() && self.prompt.is_some()
+    }
+
+    /// Takes in the next line.
+    fn newer(&mut self, value: &Value) {
+        self.started = self.started.or_else(|| json::time(value, "timestamp"));
+        self.cwd = self.cwd.take().or_else(|| json::path(value, "cwd"));
+        self.version = self.version.take().or_else(|| json::string(value, "version"));
+        let prompt = match json::text(value, "type") {
+            Some("user") if !json::flag(value, "isMeta") => said(&value["message"]["content"]),
+            Some("queue-operation") => json::text(value, "content"),
+            _ => None,
+        };
+        let prompt = prompt.filter(|text| !is_noise(text) && !is_interruption(text));
+        self.prompt = self.prompt.take().or_else(|| prompt.and_then(text::excerpt));
+    }
+}
+
+/// The few fields that decide a turn, of a line that is too long to hold.
+#[derive(Default, Deserialize, serde::Serialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Lean {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    uuid: Option<String>,
+    timestamp: Option<String>,
+    is_meta: bool,
+    is_sidechain: bool,
+    is_compact_summary: bool,
+    is_api_error_message: bool,
+    git_branch: Option<String>,
+    version: Option<String>,
+    message: LeanMessage,
+}
+
+#[derive(Default, Deserialize, serde::Serialize)]
+#[serde(default)]
+struct LeanMessage {
+    model: Option<String>,
+    stop_reason: Option<String>,
+}
+
+fn lean(file: &dyn Bytes, at: u64, size: u64) -> Value {
+    let stream = BufReader::with_capacity(64 << 10, Span::new(file, at, size));
+    let line: Option<Lean> = serde_json::from_reader(stream).ok();
+    line.and_then(|line| serde_json::to_value(line).ok()).unwrap_or_default()
+}

@@ -1,0 +1,166 @@
+//! The adapter: which file answers which question.
+
+use super::{known, messages, rollout, store};
+use crate::{
+    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
+    agents::json,
+    evidence::{Record, Role},
+    host::{Env, Host},
+    proof::shell_word,
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Codex CLI.
+pub(in crate::agents) struct Codex;
+
+static CARD: Card = Card {
+    name: "codex",
+    aliases: &[],
+    title: "Codex",
+    binary: "codex",
+    home: ".codex",
+    variables: &["CODEX_HOME"],
+    proved: &["0.140.0", "0.166.0"],
+    keeps_open: true,
+    short: 13, // ids begin with their time: 13 characters are a millisecond
+    known: known::KNOWN,
+};
+
+impl Agent for Codex {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn stores(&self, env: &Env) -> Vec<PathBuf> {
+        let moved = env.get("CODEX_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let usual = || env.get("HOME").map(|home| Path::new(home).join(CARD.home));
+        moved.or_else(usual).into_iter().collect()
+    }
+
+    fn may_be(&self, comm: &str) -> bool {
+        comm == "codex"
+    }
+
+    fn part(&self, program: &Program<'_>) -> Option<Part> {
+        let name = program.exe.and_then(|exe| exe.file_name());
+        let is_codex = name.is_none_or(|name| name == "codex");
+        is_codex.then(|| part_of(program.argv))
+    }
+
+    fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {
+        store::claims(host, store)
+    }
+
+    fn holds(&self, store: &Path, open: &Path) -> Option<String> {
+        store::held_by(store, open)
+    }
+
+    fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {
+        store::list(host, store)
+    }
+
+    fn find(&self, host: &dyn Host, store: &Path, id: &str, _: Option<&Path>) -> Option<Stub> {
+        store::find(host, store, id)
+    }
+
+    fn read(&self, host: &dyn Host, stub: &Stub, _: Depth) -> io::Result<Record> {
+        rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
+    }
+
+    fn absence(&self, _: &Path, id: &str) -> String {
+        format!("! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F -- {}", shell_word(id))
+    }
+
+    fn messages(&self, line: &[u8]) -> Vec<Message> {
+        messages::of(&json::object(line))
+    }
+
+    fn shape(&self, line: &[u8]) -> Option<Shape> {
+        let line = json::object(line);
+        let (kind, payload) = (json::text(&line, "type")?, &line["payload"]);
+        let kind = match kind {
+            "event_msg" | "response_item" => {
+                format!("{kind}/{}", json::text(payload, "type").unwrap_or_default())
+            }
+            _ => kind.to_owned(),
+        };
+        Some(Shape { kind, fields: json::fields(payload) })
+    }
+}
+
+/// What kind of process: the first argument that is no option decides, since a prompt may say anything.
+fn part_of(argv: &[String]) -> Part {
+    let name = argv.first().map(String::as_str).unwrap_or_default();
+    if name.ends_with("codex-linux-sandbox") || name.ends_with("apply_patch") {
+        return Part::Helper;
+    }
+    let mut words = arguments(argv);
+    match words.next() {
+        Some("exec" | "e" | "review") => Part::Agent(Role::Headless),
+        Some("app-server") => match words.next() {
+            None => Part::Agent(Role::Server),
+            Some(_) => Part::Helper, // `daemon start`, `proxy`, `generate-json-schema`
+        },
+        Some(
+            "agents" | "apply" | "archive" | "cloud" | "completion" | "debug" | "delete" | "doctor"
+            | "features" | "login" | "logout" | "mcp" | "plugin" | "queue" | "sandbox"
+            | "unarchive" | "update",
+        ) => Part::Helper,
+        _ => Part::Agent(Role::Interactive),
+    }
+}
+
+/// Arguments that are neither options nor their values.
+fn arguments(argv: &[String]) -> impl Iterator<Item = &str> {
+    const VALUED: &[&str] = &[
+        "-a",
+        "-c",
+        "-C",
+        "-i",
+        "-m",
+        "-p",
+        "-s",
+        "--add-dir",
+        "--ask-for-approval",
+        "--cd",
+        "--config",
+        "--disable",
+        "--enable",
+        "--image",
+        "--listen",
+        "--local-provider",
+        "--model",
+        "--profile",
+        "--remote",
+        "--sandbox",
+        "--session-source",
+    ];
+    let mut value = false;
+    argv.iter().skip(1).map(String::as_str).filter(move |word| {
+        let skip = value || word.starts_with('-');
+        value = !value && VALUED.contains(word);
+        !skip
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(line: &str) -> Part {
+        part_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn arguments_tell_what_a_process_is() {
+        assert_eq!(part("codex"), Part::Agent(Role::Interactive));
+        assert_eq!(part("codex --no-daemon exec"), Part::Agent(Role::Headless));
+        assert_eq!(part("codex -c a=b -m exec resume"), Part::Agent(Role::Interactive));
+        assert_eq!(part("codex app-server --listen unix://"), Part::Agent(Role::Server));
+        assert_eq!(part("codex app-server daemon pid-update-loop"), Part::Helper);
+        assert_eq!(part("/x/codex-linux-sandbox -- exec"), Part::Helper);
+    }
+}

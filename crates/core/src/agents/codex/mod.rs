@@ -1,0 +1,11 @@
+//! Codex CLI: one rollout file a thread, one kernel lock a loaded thread.
+//!
+//! Facts and their sources: `docs/agents/codex.md`.
+
+mod adapter;
+mod known;
+mod messages;
+mod rollout;
+mod store;
+
+pub(super) use adapter::Codex;

@@ -1,0 +1,299 @@
+//! What a rollout says of its thread, from its first lines and backwards from its end.
+
+use crate::{
+    agent::Stub,
+    agents::json,
+    evidence::{Ending, Pending, Record, Tokens, Turn},
+    host::{Bytes, Host},
+    lines::{self, Body, Flow, Line, Span},
+    proof::Source,
+    text,
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    collections::HashSet,
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+};
+
+/// How far back the end is searched for what is only nice to know.
+const TAIL: u64 = 256 << 10;
+/// How many lines the beginning is searched for the first prompt.
+const HEAD: usize = 60;
+/// Tools that run a command, and so leave a process while they run.
+const SHELLS: &[&str] =
+    &["exec_command", "shell", "shell_command", "local_shell", "container.exec"];
+
+/// Reads the newest turn and what else stands near both ends.
+pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+    if stub.path.extension().is_some_and(|kind| kind == "zst") {
+        return Err(io::Error::other("compressed rollouts are not understood"));
+    }
+    let file = host.open(&stub.path)?;
+    let mut tail = Tail::new(&stub.path, stub.updated);
+    let size = file.size();
+    lines::back(&*file, &mut |line| {
+        let far = size - line.at > TAIL;
+        tail.older(&*file, &line);
+        match tail.newest.is_some() && (far || tail.is_full()) {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    let mut head = Head::default();
+    let mut left = HEAD;
+    lines::forward(&*file, 0, &mut |line| {
+        left -= 1;
+        if let Body::Whole(bytes) = line.body {
+            head.newer(&json::object(bytes));
+        }
+        match head.prompt.is_some() || left == 0 {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    let archived = stub.path.components().any(|part| part.as_os_str() == "archived_sessions");
+    Ok(Record {
+        cwd: tail.cwd.take().or(head.cwd),
+        branch: head.branch,
+        model: tail.model.take(),
+        title: stub.title.clone(),
+        prompt: head.prompt,
+        last: tail.last.take(),
+        version: head.version,
+        started: head.started,
+        updated: tail.updated,
+        tokens: tail.tokens,
+        parent: head.parent,
+        forked_from: head.forked_from,
+        archived,
+        ..Record::of(tail.turn())
+    })
+}
+
+/// What a walk from the end has met so far.
+struct Tail<'a> {
+    path: &'a Path,
+    written: Timestamp,
+    newest: Option<Turn>,
+    answered: HashSet<String>,
+    /// Calls of the newest turn without an answer, newest first: name and id.
+    open: Vec<(String, String)>,
+    policy: Option<String>,
+    cwd: Option<PathBuf>,
+    model: Option<String>,
+    last: Option<String>,
+    tokens: Option<Tokens>,
+    updated: Option<Timestamp>,
+}
+
+impl<'a> Tail<'a> {
+    fn new(path: &'a Path, written: Timestamp) -> Self {
+        Self {
+            path,
+            written,
+            newest: None,
+            answered: HashSet::new(),
+            open: Vec::new(),
+            policy: None,
+            cwd: None,
+            model: None,
+            last: None,
+            tokens: None,
+            updated: None,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.cwd.is_some() && self.model.is_some() && self.last.is_some() && self.tokens.is_some()
+    }
+
+    /// Takes in the next older line.
+    fn older(&mut self, file: &dyn Bytes, line: &Line<'_>) {
+        let value = match line.body {
+            Body::Whole(bytes) => json::object(bytes),
+            Body::Huge(size) => lean(file, line.at, size),
+        };
+        let at = json::time(&value, "timestamp");
+        self.updated = self.updated.or(at);
+        let payload = &value["payload"];
+        let kind = json::text(payload, "type").unwrap_or_default();
+        match json::text(&value, "type") {
+            Some("event_msg") => {
+                self.event(kind, payload, (at.unwrap_or(self.written), line.at));
+            }
+            Some("response_item") => self.item(kind, payload),
+            Some("token_usage_record") => self.used(&payload["thread_token_usage"]),
+            Some("turn_context") => {
+                self.cwd = self.cwd.take().or_else(|| json::path(payload, "cwd"));
+                self.model = self.model.take().or_else(|| json::string(payload, "model"));
+                let policy = || json::string(payload, "approval_policy");
+                self.policy = self.policy.take().or_else(policy);
+            }
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, kind: &str, payload: &Value, place: (Timestamp, u64)) {
+        let (at, offset) = place;
+        let shows = format!("\"type\":\"{kind}\"");
+        let line = || Source::Line { path: self.path.to_owned(), offset, shows };
+        match kind {
+            "task_started" if self.newest.is_none() => {
+                self.newest =
+                    Some(Turn::Open { alive: at, pending: Pending::Nothing, line: line() });
+            }
+            "turn_aborted" if self.newest.is_none() => {
+                self.newest = Some(Turn::Ended { at, how: Ending::Interrupted, line: line() });
+            }
+            "task_complete" => {
+                let how = match payload.get("error").filter(|error| !error.is_null()) {
+                    None => Ending::Completed,
+                    Some(error) => Ending::Failed(fault(error)),
+                };
+                let turn = Turn::Ended { at, how, line: line() };
+                self.newest.get_or_insert(turn);
+                self.say(json::text(payload, "last_agent_message"));
+            }
+            "token_count" => self.used(&payload["info"]["total_token_usage"]),
+            "agent_message" => self.say(json::text(payload, "message")),
+            "item_completed" if json::text(&payload["item"], "type") == Some("AgentMessage") => {
+                self.say(item_text(&payload["item"]).as_deref());
+            }
+            _ => {}
+        }
+    }
+
+    fn item(&mut self, kind: &str, payload: &Value) {
+        if self.newest.is_some() {
+            return;
+        }
+        let Some(id) = json::string(payload, "call_id") else { return };
+        if kind.ends_with("_output") {
+            self.answered.insert(id);
+        } else if kind.ends_with("_call") && !self.answered.contains(&id) {
+            let name = json::string(payload, "name").unwrap_or_else(|| kind.to_owned());
+            self.open.push((name, id));
+        }
+    }
+
+    fn say(&mut self, said: Option<&str>) {
+        self.last = self.last.take().or_else(|| said.and_then(text::excerpt));
+    }
+
+    fn used(&mut self, usage: &Value) {
+        if self.tokens.is_some() || !usage.is_object() {
+            return;
+        }
+        let cached = json::count(usage, "cached_input_tokens");
+        self.tokens = Some(Tokens {
+            input: json::count(usage, "input_tokens").saturating_sub(cached),
+            output: json::count(usage, "output_tokens"),
+            cache_read: cached,
+            cache_write: json::count(usage, "cache_write_input_tokens"),
+        });
+    }
+
+    /// The newest turn, with what it hangs on if it is still open.
+    fn turn(self) -> Turn {
+        match self.newest {
+            None => Turn::None,
+            Some(Turn::Open { alive, line, .. }) => {
+                Turn::Open { alive, line, pending: pending(&self.open, self.policy.as_deref()) }
+            }
+            Some(ended) => ended,
+        }
+    }
+}
+
+/// Codex 0.166 writes a call down before it asks for leave, and gives its process the call's id.
+fn pending(open: &[(String, String)], policy: Option<&str>) -> Pending {
+    if open.iter().any(|(name, _)| name == "request_user_input") {
+        return Pending::Answer;
+    }
+    let shells = open.iter().filter(|(name, _)| SHELLS.contains(&name.as_str()));
+    let values: Vec<String> = shells.map(|(_, id)| id.clone()).collect();
+    match values.is_empty() || policy.is_none_or(|policy| policy == "never") {
+        true => Pending::Nothing,
+        false => Pending::ApprovalUnless { variable: "CODEX_TOOL_CALL_ID".to_owned(), values },
+    }
+}
+
+fn fault(error: &Value) -> String {
+    let message = json::string(error, "message").unwrap_or_else(|| error.to_string());
+    text::one_line(&message)
+}
+
+/// The text of a message item.
+pub(super) fn item_text(item: &Value) -> Option<String> {
+    let parts = item["content"].as_array()?.iter().filter_map(|part| json::text(part, "text"));
+    Some(parts.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty())
+}
+
+/// What the beginning tells.
+#[derive(Default)]
+struct Head {
+    cwd: Option<PathBuf>,
+    branch: Option<String>,
+    version: Option<String>,
+    started: Option<Timestamp>,
+    parent: Option<String>,
+    forked_from: Option<String>,
+    prompt: Option<String>,
+}
+
+impl Head {
+    /// Takes in the next line.
+    fn newer(&mut self, line: &Value) {
+        let payload = &line["payload"];
+        match (json::text(line, "type"), json::text(payload, "type")) {
+            (Some("session_meta"), _) => {
+                let spawned = &payload["source"]["subagent"]["thread_spawn"];
+                self.cwd = json::path(payload, "cwd");
+                self.branch = json::string(&payload["git"], "branch");
+                self.version = json::string(payload, "cli_version");
+                self.started =
+                    json::time(payload, "timestamp").or_else(|| json::time(line, "timestamp"));
+                self.parent = json::string(payload, "parent_thread_id")
+                    .or_else(|| json::string(spawned, "parent_thread_id"));
+                self.forked_from = json::string(payload, "forked_from_id");
+            }
+            (Some("event_msg"), Some("user_message")) => {
+                self.prompt = json::text(payload, "message").and_then(text::excerpt);
+            }
+            (Some("event_msg"), Some("item_completed"))
+                if json::text(&payload["item"], "type") == Some("UserMessage") =>
+            {
+                self.prompt = item_text(&payload["item"]).as_deref().and_then(text::excerpt);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The few fields that decide a turn, of a line that is too long to hold.
+#[derive(Default, Deserialize, serde::Serialize)]
+#[serde(default)]
+struct Lean {
+    timestamp: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    payload: LeanPayload,
+}
+
+#[derive(Default, Deserialize, serde::Serialize)]
+#[serde(default)]
+struct LeanPayload {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    call_id: Option<String>,
+    name: Option<String>,
+}
+
+fn lean(file: &dyn Bytes, at: u64, size: u64) -> Value {
+    let stream = BufReader::with_capacity(64 << 10, Span::new(file, at, size));
+    let line: Option<Lean> = serde_json::from_reader(stream).ok();
+    line.and_then(|line| serde_json::to_value(line).ok()).unwrap_or_default()
+}

@@ -1,0 +1,168 @@
+//! Where threads are: dated folders of rollouts, a flat archive, and one lock file a loaded thread.
+
+use crate::{
+    agent::{About, Claim, Claims, Listing, Stub, Trail, Trouble},
+    agents::json,
+    host::{self, Host, Kind},
+    proof::Source,
+};
+use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+const LIVE: &str = "sessions";
+const ARCHIVE: &str = "archived_sessions";
+const LOCKS: &str = "thread-writer-locks";
+/// Names of threads are few and short; more than this is not read.
+const NAMES: usize = 4 << 20;
+
+/// Every rollout of a store.
+pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
+    let names = names(host, store);
+    let mut listing = Listing::default();
+    let mut todo = vec![(store.join(LIVE), 3), (store.join(ARCHIVE), 0)];
+    while let Some((dir, depth)) = todo.pop() {
+        let entries = match host.entries(&dir) {
+            Ok(entries) => entries,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
+            Err(why) => {
+                listing.problems.push(Trouble { path: dir, why: why.to_string() });
+                continue;
+            }
+        };
+        for entry in entries {
+            let path = dir.join(&entry.name);
+            if depth > 0 && matches!(entry.kind, Kind::Dir | Kind::Link) {
+                todo.push((path, depth - 1));
+            } else if let Some(id) = thread(&entry.name) {
+                match stub(host, id, path.clone()) {
+                    Ok(stub) => listing.stubs.push(Stub { title: names.get(id).cloned(), ..stub }),
+                    Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
+                }
+            }
+        }
+    }
+    Ok(listing)
+}
+
+/// The rollout of one thread. Its id begins with its creation in milliseconds: look at that day first.
+pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
+    let found = days(id).into_iter().map(|day| store.join(LIVE).join(day));
+    let found = found.chain([store.join(ARCHIVE)]).find_map(|dir| within(host, &dir, id));
+    let found = found.or_else(|| {
+        let all = list(host, store).ok()?;
+        all.stubs.into_iter().find(|stub| stub.id == id)
+    })?;
+    let title = found.title.clone().or_else(|| names(host, store).remove(id));
+    Some(Stub { title, ..found })
+}
+
+fn within(host: &dyn Host, dir: &Path, id: &str) -> Option<Stub> {
+    let entries = host.entries(dir).ok()?;
+    let entry = entries.into_iter().find(|entry| thread(&entry.name) == Some(id))?;
+    stub(host, id, dir.join(entry.name)).ok()
+}
+
+/// Folders are named after the local day, which is the day in UTC or one beside it.
+fn days(id: &str) -> Vec<String> {
+    let created = || {
+        let hex: String = id.split('-').take(2).collect();
+        let millis = i64::from_str_radix(hex.get(..12)?, 16).ok()?;
+        Timestamp::from_millisecond(millis).ok()
+    };
+    let Some(created) = created() else { return Vec::new() };
+    let day = created.to_zoned(TimeZone::UTC).date();
+    [0, 1, -1]
+        .iter()
+        .filter_map(|offset| day.checked_add(offset.days()).ok())
+        .map(|day| day.strftime("%Y/%m/%d").to_string())
+        .collect()
+}
+
+fn stub(host: &dyn Host, id: &str, path: PathBuf) -> io::Result<Stub> {
+    let stat = host.stat(&path)?;
+    match stat.kind {
+        Kind::File => Ok(Stub { id: id.to_owned(), path, updated: stat.modified, title: None }),
+        Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
+    }
+}
+
+/// Names people gave to threads; the last line of a thread counts.
+fn names(host: &dyn Host, store: &Path) -> HashMap<String, String> {
+    let index = store.join("session_index.jsonl");
+    let bytes = host::slurp(host, &index, NAMES).unwrap_or_default();
+    let lines = bytes.split(|&byte| byte == b'\n').map(json::object);
+    lines
+        .filter_map(|line| Some((json::string(&line, "id")?, json::string(&line, "thread_name")?)))
+        .collect()
+}
+
+/// Every lock file of a store. One that nobody holds is what a kill leaves behind.
+pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
+    let dir = store.join(LOCKS);
+    let entries = match host.entries(&dir) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Claims::default()),
+        entries => entries?,
+    };
+    let claim = |name: &str| {
+        let session = name.strip_suffix(".lock").filter(|id| is_id(id))?.to_owned();
+        let path = dir.join(name);
+        let source = Source::NoLock { path: path.clone() };
+        Some(Claim { session, trail: Trail::Flock(path), source, about: About::default() })
+    };
+    let claims = entries.iter().filter_map(|entry| claim(&entry.name)).collect();
+    Ok(Claims { claims, problems: Vec::new() })
+}
+
+/// The thread whose rollout or lock this open file is. Before 0.146 there are no locks.
+pub(super) fn held_by(store: &Path, open: &Path) -> Option<String> {
+    let below = open.strip_prefix(store).ok()?;
+    let name = below.file_name()?.to_str()?;
+    let id = match below.components().next()?.as_os_str().to_str()? {
+        LIVE | ARCHIVE => thread(name),
+        LOCKS => name.strip_suffix(".lock").filter(|id| is_id(id)),
+        _ => None,
+    };
+    id.map(str::to_owned)
+}
+
+/// The thread id at the end of a rollout's name.
+fn thread(name: &str) -> Option<&str> {
+    let stem = name.strip_prefix("rollout-")?;
+    let stem = stem.strip_suffix(".zst").unwrap_or(stem).strip_suffix(".jsonl")?;
+    stem.get(stem.len().checked_sub(36)?..).filter(|id| is_id(id))
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "01a1e06a-95d8-7330-b101-5cffff88f4d8";
+
+    #[test]
+    fn names_tell_the_thread() {
+        assert_eq!(thread(&format!("rollout-2026-11-15T18-14-03-{ID}.jsonl")), Some(ID));
+        assert_eq!(thread(&format!("rollout-2026-11-15T18-14-03-{ID}.jsonl.zst")), Some(ID));
+        assert_eq!(thread("rollout-é.jsonl"), None);
+        assert_eq!(days(ID)[0], "2026/11/15");
+        assert_eq!(days("not an id"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn open_files_tell_the_thread() {
+        let store = Path::new("/h/.codex");
+        let open = |path: &str| held_by(store, Path::new(path));
+        let rollout = format!("/h/.codex/sessions/2026/11/15/rollout-x-{ID}.jsonl");
+        assert_eq!(open(&rollout).as_deref(), Some(ID));
+        assert_eq!(open(&format!("/h/.codex/thread-writer-locks/{ID}.lock")).as_deref(), Some(ID));
+        assert_eq!(open(&format!("/h/.codex/logs/rollout-x-{ID}.jsonl")), None);
+        assert_eq!(open(&format!("/elsewhere/rollout-x-{ID}.jsonl")), None);
+    }
+}
