@@ -1,0 +1,53 @@
+//! Pages made from the code: the JSON schemas of every answer.
+
+use crate::{
+    check::Finding,
+    failure::{Failure, Outcome},
+};
+use agentctl_core::wire;
+use schemars::{JsonSchema, generate::SchemaSettings};
+use std::{fs, path::Path};
+
+/// Where the schemas lie, below the repository.
+const SCHEMAS: &str = "docs/schema";
+
+/// Writes every generated page.
+pub(crate) fn write(root: &Path) -> Outcome<()> {
+    let dir = root.join(SCHEMAS);
+    fs::create_dir_all(&dir).map_err(|why| Failure::io("create", &dir, &why))?;
+    for (name, text) in schemas()? {
+        let path = dir.join(name);
+        fs::write(&path, text).map_err(|why| Failure::io("write", &path, &why))?;
+    }
+    Ok(())
+}
+
+/// Generated pages that are not what the code says.
+pub(crate) fn stale(root: &Path) -> Outcome<Vec<Finding>> {
+    let mut stale = Vec::new();
+    for (name, text) in schemas()? {
+        let path = root.join(SCHEMAS).join(name);
+        if fs::read_to_string(&path).ok().as_deref() != Some(&text) {
+            let path = format!("{SCHEMAS}/{name}");
+            stale.push(Finding::new(&path, 1, "not up to date; run `cargo xtask gen`"));
+        }
+    }
+    Ok(stale)
+}
+
+fn schemas() -> Outcome<Vec<(&'static str, String)>> {
+    Ok(vec![
+        ("list.json", schema::<wire::Sessions>()?),
+        ("status.json", schema::<wire::OneSession>()?),
+        ("logs.json", schema::<wire::Messages>()?),
+        ("doctor.json", schema::<wire::Doctor>()?),
+    ])
+}
+
+fn schema<T: JsonSchema>() -> Outcome<String> {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let text = serde_json::to_string_pretty(&schema)
+        .map_err(|why| Failure::new(format!("cannot write a schema: {why}")))?;
+    Ok(format!("{text}\n"))
+}

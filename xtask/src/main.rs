@@ -1,0 +1,87 @@
+//! The project's own tasks, run as `cargo xtask TASK`.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tasks talk to a person at a terminal"
+)]
+
+mod check;
+mod failure;
+mod generate;
+mod setup;
+mod test;
+mod tool;
+
+use failure::{Failure, Outcome};
+use std::{env, path::PathBuf, process::ExitCode};
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  setup [--print-env]  install what the tests need, pinned, into a cache outside the repository;
+                       with --print-env, print the variables that point to it, for `eval`
+  gen                  write what is generated from the code: the JSON schemas in docs/schema
+  check                sizes, rooms, licences, spelling, formatting, lints
+  test [ARGS...]       setup, check, then all tests; ARGS go to `cargo nextest run`
+                       (with ARGS the doc tests are left out)
+
+The cache is $AGENTCTL_TEST_CACHE, else $XDG_CACHE_HOME/agentctl-tests, else ~/.cache/agentctl-tests.";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    match dispatch(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn dispatch(words: &[String]) -> Outcome<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["setup"] => setup::run(&root()).map(|_| ()),
+        ["setup", "--print-env"] => setup::run(&root()).map(|ready| print!("{}", ready.exports())),
+        ["check"] => check::run(&root()),
+        ["gen"] => generate::write(&root()),
+        ["test", passed_on @ ..] => test::run(&root(), passed_on),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        [] => Err(Failure::usage(format!("no task given\n\n{USAGE}"))),
+        unknown => Err(Failure::usage(format!("no such task: `{}`\n\n{USAGE}", unknown.join(" ")))),
+    }
+}
+
+/// The repository: cargo says at run time where this package is, so that one build serves a moved
+/// checkout.
+fn root() -> PathBuf {
+    let package = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    package.parent().map_or_else(|| package.clone(), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dispatch;
+
+    fn exit_code(words: &[&str]) -> u8 {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        dispatch(&words).map_or_else(|failure| failure.exit_code(), |()| 0)
+    }
+
+    #[test]
+    fn unknown_words_are_usage_errors() {
+        assert_eq!(exit_code(&[]), 2);
+        assert_eq!(exit_code(&["frobnicate"]), 2);
+        assert_eq!(exit_code(&["setup", "--frobnicate"]), 2);
+        assert_eq!(exit_code(&["check", "more"]), 2);
+    }
+
+    #[test]
+    fn help_is_no_error() {
+        assert_eq!(exit_code(&["--help"]), 0);
+    }
+}

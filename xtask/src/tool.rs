@@ -1,0 +1,75 @@
+//! Running other programs: always without standard input, so that nothing can wait for a person.
+
+use crate::failure::{Failure, Outcome};
+use std::{
+    env,
+    ffi::OsString,
+    process::{Command, Stdio},
+};
+
+/// How many lines of a failed program's output are repeated, of its beginning and of its end each:
+/// npm tells the reason first, cargo last.
+const REPEATED: usize = 15;
+
+/// The cargo that runs this task.
+pub(crate) fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+}
+
+/// Runs a program to its end and returns what it wrote to stdout; a failure repeats some of it.
+pub(crate) fn captured(command: &mut Command) -> Outcome<String> {
+    let ran = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|why| Failure::new(format!("cannot run {}: {why}", line(command))))?;
+    if ran.status.success() {
+        return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+    }
+    let mut said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    said.push_str(&String::from_utf8_lossy(&ran.stderr));
+    Err(Failure::new(format!("{} ended with {}\n{}", line(command), ran.status, both_ends(&said))))
+}
+
+/// Runs a program that talks to the person itself; `Ok(false)` if it ended without success.
+pub(crate) fn shown(command: &mut Command) -> Outcome<bool> {
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|why| Failure::new(format!("cannot run {}: {why}", line(command))))?;
+    Ok(status.success())
+}
+
+/// Whether a command of this name is on the search path.
+pub(crate) fn is_on_path(name: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|dir| dir.join(name).is_file())
+}
+
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    format!("`{}`", words.join(" "))
+}
+
+fn both_ends(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= 2 * REPEATED {
+        return lines.join("\n");
+    }
+    let (first, last) = (&lines[..REPEATED], &lines[lines.len() - REPEATED..]);
+    [first, &["[...]"], last].concat().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::both_ends;
+
+    #[test]
+    fn long_output_keeps_both_ends() {
+        let long: String = (0..100).map(|line| format!("{line}\n")).collect();
+        let kept = both_ends(&long);
+        assert_eq!(kept.lines().count(), 31);
+        assert!(kept.starts_with("0\n1\n") && kept.ends_with("\n98\n99"));
+        assert_eq!(both_ends("one\ntwo\n"), "one\ntwo");
+    }
+}
