@@ -31,6 +31,8 @@ pub struct Card {
     pub variables: &'static [&'static str],
     /// Versions whose files and behaviour this adapter was proved against.
     pub proved: &'static [&'static str],
+    /// A session's directory is the one its process was started in.
+    pub stays: bool,
     /// A process keeps the files of the sessions it holds open, so that none open means none held.
     pub keeps_open: bool,
     /// How many characters of an id tell sessions apart at a glance.

@@ -88,19 +88,23 @@ fn held(seen: &Evidence, because: &mut Vec<Fact>) -> State {
     }
     // Of several holders, the one that needs a person is what a person must see.
     let mut answers: Vec<(State, Vec<Fact>)> = seen.holders.iter().map(|h| one(seen, h)).collect();
-    answers.sort_by_key(|(state, _)| urgency(state));
+    answers.sort_by(|(a, _), (b, _)| urgency(a).cmp(&urgency(b)));
     let (state, facts) = answers.swap_remove(0);
     because.extend(facts);
     state
 }
 
-fn urgency(state: &State) -> u8 {
+/// Total, so that the order in which holders were found changes nothing.
+fn urgency(state: &State) -> (u8, &str) {
     match state {
-        State::Waiting(_) => 0,
-        State::Working => 1,
-        State::Unknown(_) => 2,
-        State::Idle(_) => 3,
-        State::Done | State::Failed(_) | State::Stopped | State::Died => 4,
+        State::Waiting(Need::Approval) => (0, ""),
+        State::Waiting(Need::Answer) => (1, ""),
+        State::Working => (2, ""),
+        State::Unknown(why) => (3, why),
+        State::Idle(Idle::BetweenTurns) => (4, ""),
+        State::Idle(Idle::StaleTurn) => (5, ""),
+        State::Idle(Idle::Fresh) => (6, ""),
+        State::Done | State::Failed(_) | State::Stopped | State::Died => (7, ""),
     }
 }
 
@@ -197,6 +201,7 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
     for source in &seen.lost {
         let fact = match source {
             Source::Gone { process } => format!("{process}, which had it loaded, is gone"),
+            Source::File { .. } => "its process was written down before this boot".into(),
             _ => "what claimed it is held by nobody".into(),
         };
         because.push(Fact::new(Rule::ProcessGone, fact, source.clone()));
@@ -205,7 +210,7 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
         because.push(Fact::new(Rule::Unreadable, why.clone(), Source::Blind));
         return State::Unknown(why.clone());
     }
-    if let Some(first) = seen.suspects.first() {
+    if let Some(first) = seen.suspects.iter().min_by_key(|suspect| &suspect.key) {
         for suspect in &seen.suspects {
             because.push(may_hold(suspect.since, &suspect.key));
         }
@@ -226,7 +231,11 @@ fn may_hold(since: Timestamp, key: &crate::ident::ProcKey) -> Fact {
 
 fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
     match record {
-        Reading::Absent => State::Unknown("the store has no record of it".into()),
+        Reading::Absent => {
+            let why = "the store has no record of it";
+            because.push(Fact::new(Rule::Unreadable, why, Source::Blind));
+            State::Unknown(why.into())
+        }
         Reading::Failed { why, source } => {
             because.push(Fact::new(Rule::Unreadable, why.clone(), source.clone()));
             State::Unknown(why.clone())

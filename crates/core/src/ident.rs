@@ -9,7 +9,7 @@ use std::fmt;
 pub struct ProcKey {
     /// Process id.
     pub pid: u32,
-    /// Start time as this host counts it: clock ticks since boot on Linux, else seconds since 1970.
+    /// Start time as this host counts it: clock ticks since boot on Linux, else whole seconds.
     pub start: u64,
     /// Which boot of this machine.
     pub boot: String,

@@ -40,6 +40,8 @@ pub struct Candidate {
     lost: Vec<Source>,
     suspects: Vec<Live>,
     about: About,
+    /// Why its holder cannot be seen.
+    hidden: Option<String>,
 }
 
 /// Something that could not be read.
@@ -150,7 +152,18 @@ impl Candidate {
             lost: Vec::new(),
             suspects: Vec::new(),
             about: About::default(),
+            hidden: None,
         }
+    }
+
+    /// A live process has it loaded.
+    pub fn is_held(&self) -> bool {
+        !self.holders.is_empty()
+    }
+
+    /// The process of this pid has it loaded.
+    pub fn is_held_by(&self, pid: u32) -> bool {
+        self.holders.iter().any(|holder| holder.key.pid == pid)
     }
 
     /// Adds a holder once, whichever trail led to it first; what it says is kept.

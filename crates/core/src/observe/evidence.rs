@@ -4,7 +4,7 @@ use super::{Candidate, History, Live, Survey};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
-    evidence::{Evidence, Pending, Reading, Suspect, Tool, Turn},
+    evidence::{Evidence, Holder, Pending, Reading, Suspect, Tool, Turn},
     proof::Source,
     wire::{Around, Session},
 };
@@ -66,12 +66,12 @@ impl Survey<'_> {
         Evidence {
             agent: self.agent.card().name.to_owned(),
             id: candidate.id.clone(),
+            holders: self.holders(candidate, &record),
             record,
-            holders: candidate.holders.clone(),
             lost: candidate.lost.clone(),
             suspects,
             absence: absence.map(|check| Source::Absence { check }),
-            blind: self.blind.clone(),
+            blind: candidate.hidden.clone().or(self.blind.clone()),
             tool,
         }
     }
@@ -117,8 +117,10 @@ impl Survey<'_> {
             Reading::Read(record) => record.cwd.as_deref(),
             Reading::Absent | Reading::Failed { .. } => None,
         };
-        let elsewhere = |process: &Live| match (cwd, process.cwd.as_deref()) {
-            (Some(cwd), Some(own)) => self.host.resolve(cwd) != self.host.resolve(own),
+        let elsewhere = |process: &Live| match (cwd, process.works_in()) {
+            (Some(cwd), Some(own)) if self.agent.card().stays => {
+                self.host.resolve(cwd) != self.host.resolve(own)
+            }
             _ => false,
         };
         let may = |process: &&Live| {
@@ -126,6 +128,17 @@ impl Survey<'_> {
         };
         let suspect = |process: &Live| Suspect { key: process.key.clone(), since: process.since };
         candidate.suspects.iter().filter(may).map(suspect).collect()
+    }
+
+    /// Who holds it. A process that holds its parent too is not the sub-agent's alone.
+    fn holders(&self, candidate: &Candidate, record: &Reading) -> Vec<Holder> {
+        let spawned = matches!(record, Reading::Read(record) if record.parent.is_some());
+        let mut holders = candidate.holders.clone();
+        for holder in holders.iter_mut().filter(|_| spawned) {
+            let others = self.candidates.iter().filter(|other| other.is_held_by(holder.key.pid));
+            holder.shared |= others.count() > 1;
+        }
+        holders
     }
 
     /// Whether the tool of a pending call runs below any holder.

@@ -17,7 +17,7 @@ pub(super) struct Live {
     pub(super) key: ProcKey,
     pub(super) since: Timestamp,
     role: Role,
-    pub(super) cwd: Option<PathBuf>,
+    cwd: Option<PathBuf>,
     /// `None` where its environment cannot be read: it may use any store.
     store: Option<PathBuf>,
     /// Some trail leads from a session to it.
@@ -100,8 +100,12 @@ impl Survey<'_> {
         match &claim.trail {
             Trail::Process { pid, start, written } => {
                 match self.written_down(*pid, *start, *written) {
-                    Some(key) => self.hold(store, &claim, key, claim.source.clone()),
-                    None => self.lose(store, claim.session, gone(self.host.table(), *pid, *start)),
+                    Found::Same(key) => self.hold(store, &claim, key, claim.source.clone()),
+                    Found::Gone(process) => {
+                        self.lose(store, claim.session, Source::Gone { process });
+                    }
+                    Found::OtherBoot => self.lose(store, claim.session, claim.source),
+                    Found::CannotTell => {} // nobody is mapped by it: it stays a suspect
                 }
             }
             Trail::Flock(path) => match self.host.lockers(path) {
@@ -110,9 +114,11 @@ impl Survey<'_> {
                 }
                 Ok(pids) => {
                     for pid in pids {
-                        let Some(key) = self.alive(pid) else { continue };
                         let trail = Source::Lock { path: path.clone(), pid };
-                        self.hold(store, &claim, key, trail);
+                        match self.alive(pid) {
+                            Some(key) => self.hold(store, &claim, key, trail),
+                            None => self.hide(store, &claim.session, pid),
+                        }
                     }
                 }
                 Err(_) => {} // nobody is mapped by it: live processes stay suspects
@@ -126,16 +132,30 @@ impl Survey<'_> {
         table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
     }
 
-    /// The process the agent wrote down, if it is that very one.
-    fn written_down(&self, pid: u32, start: u64, written: Timestamp) -> Option<ProcKey> {
-        let key = self.alive(pid)?;
-        if self.host.began(pid, start) != Ok(true) {
-            return None;
+    /// What became of the process the agent wrote down.
+    fn written_down(&self, pid: u32, start: u64, written: Timestamp) -> Found {
+        let Ok(table) = self.host.table() else { return Found::CannotTell };
+        let gone = || Found::Gone(ProcKey { pid, start, boot: table.boot.clone() });
+        let Some(key) = self.alive(pid) else { return gone() };
+        match self.host.began(pid, start) {
+            Err(_) => return Found::CannotTell,
+            Ok(false) => return gone(),
+            Ok(true) => {}
         }
         // The same pid and ticks may come again after a reboot, but hardly for the same program.
-        let booted = self.host.table().ok()?.booted;
         let recognised = self.live.iter().any(|process| process.key == key);
-        (written >= booted || recognised).then_some(key)
+        match written >= table.booted || recognised {
+            true => Found::Same(key),
+            false => Found::OtherBoot,
+        }
+    }
+
+    /// Somebody holds it whom this host does not show: a process of another container, or a new one.
+    fn hide(&mut self, store: &Path, id: &str, pid: u32) {
+        let stub = self.agent.find(self.host, store, id, None);
+        let candidate = self.claimant(store, id);
+        candidate.stub = candidate.stub.take().or(stub);
+        candidate.hidden = Some(format!("held by pid {pid}, which is not in the process table"));
     }
 
     fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {
@@ -235,13 +255,25 @@ impl Survey<'_> {
 }
 
 impl Live {
+    /// Where it works, if that can be told: a server works for others, wherever it was started.
+    pub(super) fn works_in(&self) -> Option<&Path> {
+        self.cwd.as_deref().filter(|_| self.role != Role::Server)
+    }
+
     /// It may have written to this store at `last`.
     pub(super) fn may_hold(&self, store: &Path, last: Timestamp) -> bool {
         self.store.as_deref().is_none_or(|own| own == store) && self.since <= last
     }
 }
 
-fn gone(table: crate::host::Told<&Table>, pid: u32, start: u64) -> Source {
-    let boot = table.map(|table| table.boot.clone()).unwrap_or_default();
-    Source::Gone { process: ProcKey { pid, start, boot } }
+/// What a pid and start time that were written down lead to.
+enum Found {
+    /// That very process, alive.
+    Same(ProcKey),
+    /// No such process any more.
+    Gone(ProcKey),
+    /// A process of the same pid and ticks, written down before this boot.
+    OtherBoot,
+    /// The kernel does not say.
+    CannotTell,
 }

@@ -1,6 +1,6 @@
 //! The adapter: which file answers which question.
 
-use super::{known, messages, registry, store, transcript, usage};
+use super::{fork, known, messages, registry, store, transcript, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
@@ -24,6 +24,7 @@ static CARD: Card = Card {
     home: ".claude",
     variables: &["CLAUDE_CONFIG_DIR"],
     proved: &["2.1.197"],
+    stays: true,
     keeps_open: false,
     short: 8,
     known: known::KNOWN,
@@ -74,6 +75,7 @@ impl Agent for Claude {
         let mut record = transcript::read(host, stub)?;
         if depth == Depth::Whole {
             record.tokens = Some(usage::tokens(host, stub)?);
+            record.forked_from = fork::origin(host, stub);
         }
         Ok(record)
     }

@@ -3,6 +3,7 @@
 //! Facts and their sources: `docs/agents/claude-code.md`.
 
 mod adapter;
+mod fork;
 mod known;
 mod messages;
 mod registry;

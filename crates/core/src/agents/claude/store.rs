@@ -13,25 +13,31 @@ use std::{
 pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for project in projects(host, store)? {
-        let entries = match host.entries(&project) {
-            Ok(entries) => entries,
-            Err(why) => {
-                listing.problems.push(Trouble { path: project, why: why.to_string() });
-                continue;
-            }
-        };
-        for entry in entries {
-            let Some(id) = entry.name.strip_suffix(".jsonl").filter(|id| is_id(id)) else {
-                continue;
-            };
-            let path = project.join(&entry.name);
-            match stub(host, id, &path) {
-                Ok(stub) => listing.stubs.push(stub),
-                Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
-            }
+        if let Err(why) = folder(host, &project, &mut listing) {
+            listing.problems.push(Trouble { path: project, why: why.to_string() });
         }
     }
     Ok(listing)
+}
+
+fn folder(host: &dyn Host, project: &Path, listing: &mut Listing) -> io::Result<()> {
+    for entry in host.entries(project)? {
+        let Some(id) = entry.name.strip_suffix(".jsonl").filter(|id| is_id(id)) else { continue };
+        let path = project.join(&entry.name);
+        match stub(host, id, &path) {
+            Ok(stub) => listing.stubs.push(stub),
+            Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
+        }
+    }
+    Ok(())
+}
+
+/// Other transcripts of the same directory.
+pub(super) fn siblings(host: &dyn Host, stub: &Stub) -> Option<Vec<Stub>> {
+    let mut listing = Listing::default();
+    folder(host, stub.path.parent()?, &mut listing).ok()?;
+    listing.stubs.retain(|other| other.id != stub.id);
+    Some(listing.stubs)
 }
 
 /// The transcript of one session: in the folder of its directory, else in any.

@@ -63,13 +63,29 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     })
 }
 
+/// When a session began: the first moment written down, which is no copied one.
+pub(super) fn began(file: &dyn Bytes) -> Option<Timestamp> {
+    let mut began = None;
+    lines::forward(file, 0, &mut |line| {
+        if let Body::Whole(bytes) = line.body {
+            began = json::time(&json::object(bytes), "timestamp");
+        }
+        match began {
+            Some(_) => Flow::Break(()),
+            None => Flow::Continue(()),
+        }
+    })
+    .ok()?;
+    began
+}
+
 /// What a walk from the end has met so far.
 struct Tail<'a> {
     path: &'a Path,
     written: Timestamp,
     newest: Option<Turn>,
-    /// An orderly exit stands behind the newest turn.
-    closed: bool,
+    /// An orderly exit stands behind the newest turn: where.
+    closed: Option<u64>,
     model: Option<String>,
     branch: Option<String>,
     title: Option<String>,
@@ -84,7 +100,7 @@ impl<'a> Tail<'a> {
             path,
             written,
             newest: None,
-            closed: false,
+            closed: None,
             model: None,
             branch: None,
             title: None,
@@ -111,7 +127,9 @@ impl<'a> Tail<'a> {
         let branch = json::string(&value, "gitBranch").filter(|branch| branch != "HEAD");
         self.branch = self.branch.take().or(branch);
         match kind {
-            "last-prompt" => self.closed |= self.newest.is_none(),
+            "last-prompt" if self.newest.is_none() => {
+                self.closed.get_or_insert(line.at);
+            }
             "custom-title" => self.name(&value, "customTitle"),
             "ai-title" => self.name(&value, "aiTitle"),
             "assistant" => self.said(&value["message"]),
@@ -157,11 +175,16 @@ impl<'a> Tail<'a> {
             Some(uuid) => format!("\"uuid\":\"{uuid}\""),
             None => format!("\"type\":\"{kind}\""),
         };
-        let line = Source::Line { path: self.path.to_owned(), offset, shows };
-        Some(match how {
-            Some(how) => Turn::Ended { at, how, line },
-            None if self.closed => Turn::Ended { at, how: Ending::Interrupted, line },
-            None => Turn::Open { alive: at, pending: Pending::Nothing, line },
+        let line = |offset, shows| Source::Line { path: self.path.to_owned(), offset, shows };
+        Some(match (how, self.closed) {
+            (Some(how), _) => Turn::Ended { at, how, line: line(offset, shows) },
+            (None, Some(exit)) => {
+                let line = line(exit, "\"type\":\"last-prompt\"".to_owned());
+                Turn::Ended { at, how: Ending::Interrupted, line }
+            }
+            (None, None) => {
+                Turn::Open { alive: at, pending: Pending::Nothing, line: line(offset, shows) }
+            }
         })
     }
 }

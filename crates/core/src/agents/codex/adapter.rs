@@ -24,6 +24,7 @@ static CARD: Card = Card {
     home: ".codex",
     variables: &["CODEX_HOME"],
     proved: &["0.140.0", "0.166.0"],
+    stays: false, // `-C` does not change the process's own
     keeps_open: true,
     short: 13, // ids begin with their time: 13 characters are a millisecond
     known: known::KNOWN,

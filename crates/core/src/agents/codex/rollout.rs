@@ -65,7 +65,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         version: head.version,
         started: head.started,
         updated: tail.updated,
-        tokens: tail.tokens,
+        tokens: tail.tokens.or(tail.counted),
         parent: head.parent,
         forked_from: head.forked_from,
         archived,
@@ -86,6 +86,8 @@ struct Tail<'a> {
     model: Option<String>,
     last: Option<String>,
     tokens: Option<Tokens>,
+    /// What `token_count` says: all there is in legacy threads, but it starts anew after a kill.
+    counted: Option<Tokens>,
     updated: Option<Timestamp>,
 }
 
@@ -102,6 +104,7 @@ impl<'a> Tail<'a> {
             model: None,
             last: None,
             tokens: None,
+            counted: None,
             updated: None,
         }
     }
@@ -125,7 +128,9 @@ impl<'a> Tail<'a> {
                 self.event(kind, payload, (at.unwrap_or(self.written), line.at));
             }
             Some("response_item") => self.item(kind, payload),
-            Some("token_usage_record") => self.used(&payload["thread_token_usage"]),
+            Some("token_usage_record") => {
+                self.tokens = self.tokens.or_else(|| used(&payload["thread_token_usage"]));
+            }
             Some("turn_context") => {
                 self.cwd = self.cwd.take().or_else(|| json::path(payload, "cwd"));
                 self.model = self.model.take().or_else(|| json::string(payload, "model"));
@@ -157,7 +162,9 @@ impl<'a> Tail<'a> {
                 self.newest.get_or_insert(turn);
                 self.say(json::text(payload, "last_agent_message"));
             }
-            "token_count" => self.used(&payload["info"]["total_token_usage"]),
+            "token_count" => {
+                self.counted = self.counted.or_else(|| used(&payload["info"]["total_token_usage"]));
+            }
             "agent_message" => self.say(json::text(payload, "message")),
             "item_completed" if json::text(&payload["item"], "type") == Some("AgentMessage") => {
                 self.say(item_text(&payload["item"]).as_deref());
@@ -183,19 +190,6 @@ impl<'a> Tail<'a> {
         self.last = self.last.take().or_else(|| said.and_then(text::excerpt));
     }
 
-    fn used(&mut self, usage: &Value) {
-        if self.tokens.is_some() || !usage.is_object() {
-            return;
-        }
-        let cached = json::count(usage, "cached_input_tokens");
-        self.tokens = Some(Tokens {
-            input: json::count(usage, "input_tokens").saturating_sub(cached),
-            output: json::count(usage, "output_tokens"),
-            cache_read: cached,
-            cache_write: json::count(usage, "cache_write_input_tokens"),
-        });
-    }
-
     /// The newest turn, with what it hangs on if it is still open.
     fn turn(self) -> Turn {
         match self.newest {
@@ -206,6 +200,17 @@ impl<'a> Tail<'a> {
             Some(ended) => ended,
         }
     }
+}
+
+/// Input counts what came from the cache too; see decision 0003.
+fn used(usage: &Value) -> Option<Tokens> {
+    let cached = json::count(usage, "cached_input_tokens");
+    usage.is_object().then(|| Tokens {
+        input: json::count(usage, "input_tokens").saturating_sub(cached),
+        output: json::count(usage, "output_tokens"),
+        cache_read: cached,
+        cache_write: json::count(usage, "cache_write_input_tokens"),
+    })
 }
 
 /// Codex 0.166 writes a call down before it asks for leave, and gives its process the call's id.

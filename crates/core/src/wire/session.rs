@@ -1,114 +1,15 @@
-//! What programs read: the shapes of `--json`. Fields are added, never renamed.
+//! One session, as programs see it.
 
+use super::{StateName, Status};
 use crate::{
-    agent::Message,
     derive::{State, Verdict},
-    evidence::{Evidence, Need, Reading, Role, Tokens, Turn},
+    evidence::{Evidence, Need, Reading, Record, Role, Tokens, Turn},
     ident::ProcKey,
-    proof::{Rule, Source},
+    proof::{Fact, Rule, Source},
 };
 use jiff::Timestamp;
 use serde::Serialize;
 use std::{collections::BTreeMap, path::PathBuf};
-
-/// The number of this set of shapes.
-pub const SCHEMA: u32 = 1;
-
-/// A session's state by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum StateName {
-    /// Alive, and it waits for a person.
-    Waiting,
-    /// Alive, and a turn runs.
-    Working,
-    /// Alive, and no turn runs.
-    Idle,
-    /// It cannot be told.
-    Unknown,
-    /// Ended; the last turn failed.
-    Failed,
-    /// Ended; the turn was left open: killed, crashed, out of memory.
-    Died,
-    /// Ended; interrupted on purpose.
-    Stopped,
-    /// Ended; the last turn completed.
-    Done,
-}
-
-/// The coarse summary for scripts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Working or waiting.
-    Running,
-    /// Alive, and no turn runs.
-    Idle,
-    /// Done or stopped.
-    Stopped,
-    /// Failed or died.
-    Error,
-    /// It cannot be told.
-    Unknown,
-}
-
-impl StateName {
-    /// Every state, in the order people see them.
-    pub const ALL: [Self; 8] = [
-        Self::Waiting,
-        Self::Working,
-        Self::Idle,
-        Self::Unknown,
-        Self::Failed,
-        Self::Died,
-        Self::Stopped,
-        Self::Done,
-    ];
-
-    /// The name as written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Working => "working",
-            Self::Idle => "idle",
-            Self::Unknown => "unknown",
-            Self::Failed => "failed",
-            Self::Died => "died",
-            Self::Stopped => "stopped",
-            Self::Done => "done",
-        }
-    }
-
-    /// The coarse summary.
-    pub fn status(self) -> Status {
-        match self {
-            Self::Working | Self::Waiting => Status::Running,
-            Self::Idle => Status::Idle,
-            Self::Done | Self::Stopped => Status::Stopped,
-            Self::Failed | Self::Died => Status::Error,
-            Self::Unknown => Status::Unknown,
-        }
-    }
-}
-
-impl Status {
-    /// Every summary.
-    pub const ALL: [Self; 5] =
-        [Self::Running, Self::Idle, Self::Stopped, Self::Error, Self::Unknown];
-
-    /// The name as written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Idle => "idle",
-            Self::Stopped => "stopped",
-            Self::Error => "error",
-            Self::Unknown => "unknown",
-        }
-    }
-}
 
 /// One thing a state follows from, and how to check it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -261,7 +162,7 @@ impl Session {
             Reading::Read(record) => Some(*record),
             Reading::Absent | Reading::Failed { .. } => None,
         };
-        let record = record.unwrap_or_else(|| crate::evidence::Record::of(Turn::None));
+        let record = record.unwrap_or_else(|| Record::of(Turn::None));
         let first = holders.first();
         let begun = record.started.or(around.started).or(first.map(|holder| holder.since));
         let updated = record.updated.or(around.written);
@@ -313,8 +214,8 @@ impl Session {
     }
 }
 
-impl From<crate::proof::Fact> for Because {
-    fn from(fact: crate::proof::Fact) -> Self {
+impl From<Fact> for Because {
+    fn from(fact: Fact) -> Self {
         let check = fact.source.check();
         Self { fact: fact.fact, rule: fact.rule, source: fact.source, at: fact.at, check }
     }
@@ -341,59 +242,4 @@ fn outcome(state: &State) -> Option<String> {
         State::Stopped => Some("interrupted".into()),
         State::Died => Some("killed or crashed".into()),
     }
-}
-
-/// Something that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Problem {
-    /// Whose.
-    pub agent: String,
-    /// Where.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-    /// Why.
-    pub message: String,
-}
-
-impl From<crate::observe::Problem> for Problem {
-    fn from(problem: crate::observe::Problem) -> Self {
-        Self { agent: problem.agent.to_owned(), path: problem.path, message: problem.why }
-    }
-}
-
-/// What `list` answers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Sessions {
-    /// [`SCHEMA`].
-    pub schema: u32,
-    /// The sessions, sorted.
-    pub sessions: Vec<Session>,
-    /// What could not be read.
-    pub problems: Vec<Problem>,
-}
-
-/// What `status` and `explain` answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct OneSession {
-    /// [`SCHEMA`].
-    pub schema: u32,
-    /// The session.
-    pub session: Session,
-    /// What could not be read.
-    pub problems: Vec<Problem>,
-}
-
-/// What `logs` answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Messages {
-    /// [`SCHEMA`].
-    pub schema: u32,
-    /// Whose.
-    pub id: String,
-    /// Oldest first.
-    pub messages: Vec<Message>,
 }

@@ -1,0 +1,79 @@
+//! What `doctor` answers.
+
+use super::Problem;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The whole answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Doctor {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// What this host can tell.
+    pub host: Vec<Ability>,
+    /// Each agent.
+    pub agents: Vec<Checkup>,
+}
+
+/// Whether a question can be answered here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ability {
+    /// The question.
+    pub what: String,
+    /// Why it cannot be answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cannot_tell: Option<String>,
+}
+
+/// What was found of one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Checkup {
+    /// Which agent.
+    pub agent: String,
+    /// How people call it.
+    pub title: String,
+    /// Where its program is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
+    /// Which version is installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Versions the adapter was proved against.
+    pub proved: Vec<String>,
+    /// Where sessions were looked for.
+    pub stores: Vec<Store>,
+    /// How many sessions are alive.
+    pub live: usize,
+    /// What transcripts hold that was never seen before, with how often and where.
+    pub drift: Vec<Drift>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// One place sessions are looked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Store {
+    /// The directory.
+    pub path: PathBuf,
+    /// How many sessions it holds; absent if it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<usize>,
+}
+
+/// Something never seen before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Drift {
+    /// What it is.
+    pub what: String,
+    /// How often it was seen.
+    pub times: usize,
+    /// Where it was seen first.
+    pub path: PathBuf,
+    /// Where the line begins.
+    pub offset: u64,
+}

@@ -1,0 +1,14 @@
+//! What programs read: the shapes of `--json`. Fields are added, never renamed.
+
+mod answers;
+mod doctor;
+mod session;
+mod state;
+
+pub use answers::{Messages, OneSession, Problem, Sessions};
+pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
+pub use session::{Around, Because, Session};
+pub use state::{StateName, Status};
+
+/// The number of this set of shapes.
+pub const SCHEMA: u32 = 1;

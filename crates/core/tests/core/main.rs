@@ -1,0 +1,4 @@
+//! Properties of `core` that hold for any evidence whatever.
+
+mod derive;
+mod some;

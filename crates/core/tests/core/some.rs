@@ -1,0 +1,151 @@
+//! Any evidence: every shape of it, from few enough values that they meet.
+
+use agentctl_core::{
+    evidence::{
+        Ending, Evidence, Holder, Need, Pending, Reading, Record, Role, Say, Suspect, Tool, Turn,
+    },
+    ident::ProcKey,
+    proof::Source,
+};
+use jiff::Timestamp;
+use proptest::{collection::vec, option, prelude::*};
+
+fn moment() -> impl Strategy<Value = Timestamp> {
+    let second = |second| Timestamp::from_second(second).expect("a small number of seconds");
+    (0i64..6).prop_map(second)
+}
+
+fn key() -> impl Strategy<Value = ProcKey> {
+    (1u32..5, 0u64..3).prop_map(|(pid, start)| ProcKey { pid, start, boot: "boot".into() })
+}
+
+fn source() -> impl Strategy<Value = Source> {
+    prop_oneof![
+        (0u64..9).prop_map(|offset| Source::Line {
+            path: "/a".into(),
+            offset,
+            shows: "it's \"x\"".into()
+        }),
+        Just(Source::File { path: "/b".into(), shows: "y".into() }),
+        key().prop_map(|process| Source::Alive { process }),
+        key().prop_map(|process| Source::Gone { process }),
+        (1u32..5).prop_map(|pid| Source::Lock { path: "/c".into(), pid }),
+        Just(Source::NoLock { path: "/c".into() }),
+        (1u32..5).prop_map(|pid| Source::OpenFile { path: "/d".into(), pid }),
+        Just(Source::Absence { check: "true".into() }),
+        (1u32..5).prop_map(|pid| Source::NoVariable { variable: "A=b".into(), pid }),
+        (1u32..5).prop_map(|pid| Source::Variable { variable: "A=b".into(), pid }),
+        Just(Source::Unreadable { path: "/e".into() }),
+        Just(Source::Blind),
+    ]
+}
+
+fn words() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), Just("why".into()), Just("\u{1b}[31mÜ\n\"".into())]
+}
+
+fn need() -> impl Strategy<Value = Need> {
+    prop_oneof![Just(Need::Approval), Just(Need::Answer)]
+}
+
+fn pending() -> impl Strategy<Value = Pending> {
+    prop_oneof![
+        Just(Pending::Nothing),
+        Just(Pending::Answer),
+        Just(Pending::ApprovalUnless {
+            variable: "A".into(),
+            values: vec!["b".into(), "c".into()]
+        }),
+    ]
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let how = prop_oneof![
+        Just(Ending::Completed),
+        words().prop_map(Ending::Failed),
+        Just(Ending::Interrupted)
+    ];
+    prop_oneof![
+        Just(Turn::None),
+        (moment(), pending(), source()).prop_map(|(alive, pending, line)| Turn::Open {
+            alive,
+            pending,
+            line
+        }),
+        (moment(), how, source()).prop_map(|(at, how, line)| Turn::Ended { at, how, line }),
+    ]
+}
+
+fn reading() -> impl Strategy<Value = Reading> {
+    prop_oneof![
+        4 => turn().prop_map(|turn| Reading::Read(Box::new(Record::of(turn)))),
+        1 => Just(Reading::Absent),
+        1 => (words(), source()).prop_map(|(why, source)| Reading::Failed { why, source }),
+    ]
+}
+
+fn holder() -> impl Strategy<Value = Holder> {
+    let role = prop_oneof![
+        Just(Role::Headless),
+        Just(Role::Piped),
+        Just(Role::Interactive),
+        Just(Role::Background),
+        Just(Role::Server)
+    ];
+    let say = prop_oneof![Just(Say::Busy), need().prop_map(Say::Waiting), Just(Say::Idle)];
+    let says = option::of((say, source()));
+    (key(), moment(), option::of(role), any::<bool>(), source(), says).prop_map(
+        |(key, since, role, shared, trail, says)| Holder { key, since, role, shared, trail, says },
+    )
+}
+
+fn suspect() -> impl Strategy<Value = Suspect> {
+    (key(), moment()).prop_map(|(key, since)| Suspect { key, since })
+}
+
+fn tool() -> impl Strategy<Value = Tool> {
+    prop_oneof![
+        Just(Tool::NotAsked),
+        source().prop_map(Tool::Runs),
+        source().prop_map(Tool::Absent),
+        words().prop_map(Tool::CannotTell),
+    ]
+}
+
+fn few<T: std::fmt::Debug>(one: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<T>> {
+    option::weighted(0.4, vec(one, 1..4)).prop_map(Option::unwrap_or_default)
+}
+
+/// Any evidence.
+pub(crate) fn evidence() -> impl Strategy<Value = Evidence> {
+    let id = prop_oneof![1 => Just(None), 4 => Just(Some("id".to_owned()))];
+    // Nothing at all is what most evidence has of most things, and where the rules at the end apply.
+    let seen = (few(holder()), few(source()), few(suspect()));
+    let rest = (option::of(source()), option::weighted(0.2, words()), tool());
+    (id, reading(), seen, rest).prop_map(
+        |(id, record, (holders, lost, suspects), (absence, blind, tool))| Evidence {
+            agent: "agent".into(),
+            id,
+            record,
+            holders,
+            lost,
+            suspects,
+            absence,
+            blind,
+            tool,
+        },
+    )
+}
+
+/// Any evidence, and the same in another order.
+pub(crate) fn shuffled() -> impl Strategy<Value = (Evidence, Evidence)> {
+    evidence().prop_flat_map(|seen| {
+        let holders = Just(seen.holders.clone()).prop_shuffle();
+        let suspects = Just(seen.suspects.clone()).prop_shuffle();
+        let lost = Just(seen.lost.clone()).prop_shuffle();
+        (Just(seen), holders, suspects, lost).prop_map(|(seen, holders, suspects, lost)| {
+            let other = Evidence { holders, suspects, lost, ..seen.clone() };
+            (seen, other)
+        })
+    })
+}
