@@ -1,0 +1,120 @@
+//! A host made of a captured case: a home tree on disk, and process facts written beside it.
+//!
+//! A case is a directory with `home/`, the captured tree, and `case.json`, the rest of the machine
+//! at one moment ([`Facts`]). Everything outside the home is absent. What git does not keep is made
+//! up the same way each time: a file's inode is a hash of its path; its last change is what
+//! `case.json` says under `modified`, else the newest `"timestamp"` near its end, else `now`.
+//!
+//! The same facts can be seen through [`Eyes::Portable`]: what the `sysinfo` host can tell.
+
+mod facts;
+mod kernel;
+mod removal;
+mod tree;
+
+pub use facts::{Detail, Facts, Open, Running};
+pub use removal::Removal;
+
+use agentctl_core::host::{Env, Host, Table, Told};
+use jiff::Timestamp;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+};
+
+/// How much of the facts a host can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eyes {
+    /// Everything, as on Linux.
+    Full,
+    /// No locks, no open files, starts to the second.
+    Portable,
+}
+
+/// A captured machine at one moment.
+#[derive(Debug)]
+pub struct FixtureHost {
+    tree: PathBuf,
+    facts: Facts,
+    eyes: Eyes,
+    table: Told<Table>,
+    /// Files that differ from the captured ones; `None` is a file taken away.
+    edits: BTreeMap<PathBuf, Option<Vec<u8>>>,
+}
+
+impl FixtureHost {
+    /// The case in this directory, with all it can tell.
+    pub fn new(case: &Path) -> io::Result<Self> {
+        Self::seen(case, Eyes::Full)
+    }
+
+    /// The same case as the `sysinfo` host would see it.
+    pub fn portable(case: &Path) -> io::Result<Self> {
+        Self::seen(case, Eyes::Portable)
+    }
+
+    /// The case in this directory, through these eyes.
+    pub fn seen(case: &Path, eyes: Eyes) -> io::Result<Self> {
+        let facts = serde_json::from_value(value(case)?).map_err(|why| bad(case, why))?;
+        Ok(Self::of(case, facts, eyes))
+    }
+
+    /// The case without one thing, so that a test can show that it was decisive.
+    ///
+    /// Fails if there was no such thing to remove.
+    pub fn without(case: &Path, removal: &Removal) -> io::Result<Self> {
+        let mut facts = value(case)?;
+        if !removal.unfact(&mut facts) {
+            return Err(bad(case, format!("{removal} is not there to be removed")));
+        }
+        let facts = serde_json::from_value(facts).map_err(|why| bad(case, why))?;
+        let mut host = Self::of(case, facts, Eyes::Full);
+        if let Some((path, bytes)) = removal.edit(&host)? {
+            host.edits.insert(path, bytes);
+        }
+        Ok(host)
+    }
+
+    fn of(case: &Path, facts: Facts, eyes: Eyes) -> Self {
+        let table = kernel::table(&facts, eyes);
+        Self { tree: case.join("home"), facts, eyes, table, edits: BTreeMap::new() }
+    }
+
+    /// Runs a shell command that was meant for the captured machine's files.
+    pub fn shell(&self, command: &str) -> io::Result<ExitStatus> {
+        let (there, here) = (self.facts.home.to_string_lossy(), self.tree.to_string_lossy());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &command.replace(&*there, &here)]);
+        shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()
+    }
+
+    /// The environment of whoever asks.
+    pub fn env(&self) -> Env {
+        let mut env = self.facts.env.clone();
+        let home = self.facts.home.to_string_lossy().into_owned();
+        env.entry("HOME".to_owned()).or_insert(home);
+        env
+    }
+}
+
+impl Host for FixtureHost {
+    fn now(&self) -> Timestamp {
+        self.facts.now
+    }
+
+    fn machine(&self) -> &str {
+        "fixture"
+    }
+}
+
+fn value(case: &Path) -> io::Result<serde_json::Value> {
+    let path = case.join("case.json");
+    let bytes = fs::read(&path).map_err(|why| bad(&path, why))?;
+    serde_json::from_slice(&bytes).map_err(|why| bad(&path, why))
+}
+
+fn bad(path: &Path, why: impl ToString) -> io::Error {
+    io::Error::other(format!("{}: {}", path.display(), why.to_string()))
+}

@@ -1,0 +1,4 @@
+//! What the tests stand on.
+
+pub mod fixture;
+pub mod model;

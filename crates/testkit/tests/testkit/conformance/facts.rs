@@ -1,0 +1,70 @@
+//! Whether each fact that a session is said to follow from holds on the host it was read from.
+
+use agentctl_core::{
+    host::{Host, Kernel},
+    ident::ProcKey,
+    proof::Source,
+    wire::Session,
+};
+use agentctl_testkit::fixture::FixtureHost;
+use std::path::Path;
+
+/// Facts of a session that do not hold.
+pub(super) fn untrue(session: &Session, host: &FixtureHost) -> Vec<String> {
+    let name = session.id.as_deref().unwrap_or("(unnamed)");
+    let wrong = session.because.iter().filter(|because| !holds(&because.source, host));
+    wrong
+        .map(|because| format!("{name}: not true: {}: {:?}", because.fact, because.source))
+        .collect()
+}
+
+fn holds(source: &Source, host: &FixtureHost) -> bool {
+    match source {
+        Source::Line { path, offset, shows } => line(host, path, *offset).contains(shows),
+        Source::File { path, shows } => whole(host, path).contains(shows),
+        Source::Alive { process } => is_alive(process, host),
+        Source::Gone { process } => !is_alive(process, host),
+        Source::Lock { path, pid } => host.lockers(path).is_ok_and(|pids| pids.contains(pid)),
+        Source::NoLock { path } => host.lockers(path).is_ok_and(|pids| pids.is_empty()),
+        Source::OpenFile { path, pid } => of(*pid, host)
+            .and_then(|key| host.open_files(&key).ok())
+            .is_some_and(|files| files.iter().any(|file| file.path == *path)),
+        Source::Variable { variable, pid } => carries(variable, *pid, host),
+        Source::NoVariable { variable, pid } => {
+            let below = host.table().map(|table| table.descendants(*pid)).unwrap_or_default();
+            !below.iter().any(|pid| carries(variable, *pid, host))
+        }
+        Source::Unreadable { path } => {
+            agentctl_core::host::slurp(host as &dyn Host, path, 1).is_err()
+        }
+        Source::Absence { check } => host.shell(check).is_ok_and(|status| status.success()),
+        Source::Blind => true,
+    }
+}
+
+fn of(pid: u32, host: &FixtureHost) -> Option<ProcKey> {
+    let table = host.table().ok()?;
+    table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
+}
+
+fn is_alive(process: &ProcKey, host: &FixtureHost) -> bool {
+    of(process.pid, host).as_ref() == Some(process)
+}
+
+fn carries(variable: &str, pid: u32, host: &FixtureHost) -> bool {
+    let Some((name, value)) = variable.split_once('=') else { return false };
+    let env = of(pid, host).and_then(|key| Kernel::env(host, &key, &[name]).ok());
+    env.is_some_and(|env| env.get(name).is_some_and(|found| found == value))
+}
+
+fn whole(host: &FixtureHost, path: &Path) -> String {
+    let bytes = agentctl_core::host::slurp(host as &dyn Host, path, usize::MAX);
+    String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+}
+
+fn line(host: &FixtureHost, path: &Path, offset: u64) -> String {
+    let bytes = agentctl_core::host::slurp(host as &dyn Host, path, usize::MAX).unwrap_or_default();
+    let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    String::from_utf8_lossy(line).into_owned()
+}

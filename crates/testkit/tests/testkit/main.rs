@@ -1,0 +1,4 @@
+//! The tests of the testkit itself.
+
+mod conformance;
+mod model;
