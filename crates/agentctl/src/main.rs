@@ -1,3 +1,13 @@
-//! The program.
+//! `agentctl`: the truth about every coding agent on this machine, with proof.
 
-fn main() {}
+mod cli;
+mod error;
+mod host;
+mod ops;
+mod view;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

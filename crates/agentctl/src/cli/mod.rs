@@ -1,0 +1,13 @@
+//! The command line: words in, a call of `ops`, the answer to `view`.
+
+mod args;
+mod completions;
+mod doctor;
+mod explain;
+mod list;
+mod logs;
+mod man;
+mod run;
+mod status;
+
+pub(crate) use run::main;

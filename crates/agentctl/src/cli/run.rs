@@ -1,0 +1,57 @@
+//! From `main` to the exit code.
+
+use super::args::{Cli, Command};
+use super::{completions, doctor, explain, list, logs, man, status};
+use crate::{error::Error, ops::Here, view};
+use clap::Parser;
+use std::{panic, process::ExitCode};
+
+/// Exit code of a bug.
+const BUG: i32 = 70;
+
+/// What a command ends with when nothing stood in its way: the exit code.
+pub(super) type Outcome = Result<u8, Error>;
+
+/// Runs the program.
+pub(crate) fn main() -> ExitCode {
+    panic::set_hook(Box::new(|bug| {
+        view::report_bug(bug);
+        std::process::exit(BUG);
+    }));
+    let cli = Cli::parse();
+    let json = cli.command.wants_json();
+    match run(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            view::report(&error, json);
+            ExitCode::from(error.kind.code())
+        }
+    }
+}
+
+fn run(cli: Cli) -> Outcome {
+    let here = &Here::new(cli.portable);
+    match cli.command {
+        Command::List(args) => list::run(here, args),
+        Command::Status(args) => status::run(here, &args),
+        Command::Explain(args) => explain::run(here, &args),
+        Command::Peek(args) => logs::peek(here, &args),
+        Command::Logs(args) => logs::run(here, &args),
+        Command::Doctor(args) => doctor::run(here, &args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(args),
+    }
+}
+
+impl Command {
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::List(args) => args.json,
+            Self::Status(args) | Self::Explain(args) => args.json,
+            Self::Peek(args) => args.one.json,
+            Self::Logs(args) => args.one.json,
+            Self::Doctor(args) => args.json,
+            Self::Completions(_) | Self::Man(_) => false,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The program's one error: a kind, which fixes the exit code and the JSON `kind`; a message; a hint.
+
+use serde::Serialize;
+use std::{fmt, io};
+
+/// What went wrong, as scripts tell it apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// The answer is no.
+    No,
+    /// The call's words are off.
+    Usage,
+    /// No such session.
+    NoSession,
+    /// Several sessions fit.
+    Ambiguous,
+    /// Done, but something could not be read.
+    Problems,
+    /// The machine said no: a file, a terminal, a disk.
+    Io,
+}
+
+impl Kind {
+    /// The exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::No | Self::Io => 1,
+            Self::Usage => 2,
+            Self::NoSession => 3,
+            Self::Ambiguous => 4,
+            Self::Problems => 8,
+        }
+    }
+}
+
+/// What is told to the person.
+#[derive(Debug)]
+pub(crate) struct Error {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// Nobody reads our output any more: end quietly.
+    pub(crate) silent: bool,
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, silent: false }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(why: io::Error) -> Self {
+        let silent = why.kind() == io::ErrorKind::BrokenPipe;
+        Self { silent, ..Self::new(Kind::Io, why.to_string()) }
+    }
+}

@@ -1,0 +1,93 @@
+//! The Linux kernel's word on processes, read from `/proc`.
+//!
+//! One value serves one command: the table and the locks are read once, at the first question.
+
+mod locks;
+mod pass;
+mod process;
+mod stat;
+
+pub(crate) use process::Refused;
+pub(super) use process::{Door, boot};
+
+use agentctl_core::{
+    host::{CannotTell, Env, Kernel, OpenFile, Table, Told},
+    ident::ProcKey,
+};
+use rustix::process::geteuid;
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+/// Reads of `/proc` for one command.
+#[derive(Debug, Default)]
+pub(crate) struct Proc {
+    table: OnceLock<Told<Table>>,
+    locks: OnceLock<Told<Vec<locks::Held>>>,
+    boot: OnceLock<Told<String>>,
+}
+
+impl Proc {
+    /// Nothing is read yet.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    fn boot(&self) -> Told<&str> {
+        self.boot.get_or_init(boot).as_deref().map_err(CannotTell::clone)
+    }
+
+    fn door<'a>(&self, of: &'a ProcKey) -> Told<Door<'a>> {
+        let opened = match self.boot()? {
+            boot if boot == of.boot => Door::open(of),
+            _ => Err(Refused::Rebooted),
+        };
+        opened.map_err(CannotTell::from)
+    }
+}
+
+impl Kernel for Proc {
+    fn table(&self) -> Told<&Table> {
+        let pass = || pass::table(self.boot()?);
+        self.table.get_or_init(pass).as_ref().map_err(CannotTell::clone)
+    }
+
+    fn exe(&self, of: &ProcKey) -> Told<PathBuf> {
+        self.door(of)?.link("exe")
+    }
+
+    fn argv(&self, of: &ProcKey) -> Told<Vec<String>> {
+        self.door(of)?.argv()
+    }
+
+    fn cwd(&self, of: &ProcKey) -> Told<PathBuf> {
+        self.door(of)?.link("cwd")
+    }
+
+    fn env(&self, of: &ProcKey, names: &[&str]) -> Told<Env> {
+        self.door(of)?.env(names)
+    }
+
+    fn is_mine(&self, of: &ProcKey) -> Told<bool> {
+        Ok(self.door(of)?.owner()? == geteuid().as_raw())
+    }
+
+    fn open_files(&self, of: &ProcKey) -> Told<Vec<OpenFile>> {
+        self.door(of)?.open_files()
+    }
+
+    fn began(&self, pid: u32, ticks: u64) -> Told<bool> {
+        Ok(self.table()?.process(pid).is_some_and(|process| process.start == ticks))
+    }
+
+    fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
+        let held = self.locks.get_or_init(locks::held).as_ref().map_err(CannotTell::clone)?;
+        locks::lockers(held, path, |pid, file| {
+            let gone = || CannotTell(format!("process {pid} that took the lock is gone"));
+            let table = self.table()?;
+            let key = table.key(table.process(pid).ok_or_else(gone)?);
+            self.door(&key)?.has_open(file.st_dev, file.st_ino)
+        })
+    }
+}

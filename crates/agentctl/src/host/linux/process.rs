@@ -1,0 +1,245 @@
+//! What can be asked about one process, and only about that very one.
+
+use super::{
+    pass::{LINE, open_dir},
+    stat::Line,
+};
+use agentctl_core::{
+    host::{CannotTell, Env, OpenFile, Told},
+    ident::ProcKey,
+};
+use rustix::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    fs::{AtFlags, CWD, Mode, OFlags, RawDir, fstat, openat, readlinkat, statat},
+    io::{Errno, read},
+};
+use std::{
+    collections::BTreeMap,
+    ffi::{CStr, OsString},
+    fs::File,
+    io::Read,
+    mem::MaybeUninit,
+    os::unix::ffi::OsStringExt,
+    path::PathBuf,
+};
+
+/// Places of [`Line::field`] that are zero until the program is loaded.
+const ARGUMENTS_END: usize = 49;
+const ENVIRONMENT_END: usize = 51;
+
+/// Why a process cannot be reached under the name it was given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    /// It ended; it may be a zombie still.
+    #[error("process is gone")]
+    Gone,
+    /// Its pid belongs to another one now.
+    #[error("process is gone and its pid was reused")]
+    Reused,
+    /// The name is from another boot of the machine.
+    #[error("process is gone: it ran before the machine was booted")]
+    Rebooted,
+    /// It is not known whether it is there.
+    #[error("{0}")]
+    Untold(String),
+}
+
+impl From<Refused> for CannotTell {
+    fn from(why: Refused) -> Self {
+        Self(why.to_string())
+    }
+}
+
+/// Which boot this is.
+pub(crate) fn boot() -> Told<String> {
+    let path = "/proc/sys/kernel/random/boot_id";
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim_end().to_owned()),
+        Err(error) => Err(CannotTell(format!("{path}: {error}"))),
+    }
+}
+
+/// An open `/proc/<pid>`. The kernel ties the descriptor to the process and not to the number, so
+/// that whatever is read through it is the process's own, or nothing.
+#[derive(Debug)]
+pub(crate) struct Door<'a> {
+    dir: OwnedFd,
+    of: &'a ProcKey,
+}
+
+impl<'a> Door<'a> {
+    /// Opens without checking; every answer is checked after it was read.
+    pub(crate) fn open(of: &'a ProcKey) -> Result<Self, Refused> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = openat(CWD, format!("/proc/{}", of.pid), flags, Mode::empty());
+        Ok(Self { dir: dir.map_err(refused)?, of })
+    }
+
+    /// It is the process that was named, and it lives.
+    pub(crate) fn check(&self) -> Result<(), Refused> {
+        self.look(|_| ())
+    }
+
+    fn look<T>(&self, answer: impl FnOnce(&Line<'_>) -> T) -> Result<T, Refused> {
+        let mut line = [0; LINE];
+        let file = self.file(c"stat").map_err(refused)?;
+        let length = read(&file, &mut line).map_err(refused)?;
+        let line = Line::parse(line.get(..length).unwrap_or_default());
+        let (line, seen) = line
+            .and_then(|line| Some((line, line.numbers()?)))
+            .ok_or_else(|| Refused::Untold("its stat line is not understood".to_owned()))?;
+        match seen {
+            seen if seen.start != self.of.start => Err(Refused::Reused),
+            seen if seen.zombie => Err(Refused::Gone),
+            _ => Ok(answer(&line)),
+        }
+    }
+
+    /// The answer, if the process was still whole after it was given: one that is about to end
+    /// shows an empty environment.
+    fn ask<T>(&self, answer: Result<T, Errno>) -> Told<T> {
+        let exiting = self.look(|line| line.numbers().is_some_and(|seen| seen.exiting))?;
+        if exiting {
+            return Err(CannotTell("process is ending".to_owned()));
+        }
+        answer.map_err(|why| CannotTell(reason(why)))
+    }
+
+    /// The same for an empty answer, which is also what a program gives that is being loaded.
+    fn ask_bytes(&self, name: &CStr, loaded: usize) -> Told<Vec<u8>> {
+        let bytes = self.ask(self.bytes(name))?;
+        if bytes.is_empty() && self.look(|line| line.field(loaded))?.unwrap_or(0) == 0 {
+            return Err(CannotTell("no program is loaded in it".to_owned()));
+        }
+        Ok(bytes)
+    }
+
+    fn file(&self, name: &CStr) -> Result<OwnedFd, Errno> {
+        openat(&self.dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+    }
+
+    fn bytes(&self, name: &CStr) -> Result<Vec<u8>, Errno> {
+        let mut bytes = Vec::new();
+        let read = File::from(self.file(name)?).read_to_end(&mut bytes);
+        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        Ok(bytes)
+    }
+
+    /// Where one of its links leads.
+    pub(super) fn link(&self, name: &str) -> Told<PathBuf> {
+        let target = self.ask(readlinkat(&self.dir, name, Vec::new()))?;
+        let unreachable = || CannotTell("it lies outside of what can be seen here".to_owned());
+        path_of(target.into_bytes()).ok_or_else(unreachable)
+    }
+
+    /// The effective user.
+    pub(super) fn owner(&self) -> Told<u32> {
+        self.ask(fstat(&self.dir)).map(|found| found.st_uid)
+    }
+
+    /// The arguments as they stand now; some programs write over them.
+    pub(super) fn argv(&self) -> Told<Vec<String>> {
+        let bytes = self.ask_bytes(c"cmdline", ARGUMENTS_END)?;
+        if bytes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bytes = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
+        Ok(bytes.split(|&byte| byte == 0).map(text).collect())
+    }
+
+    /// The environment the program was started with.
+    pub(super) fn env(&self, names: &[&str]) -> Told<Env> {
+        let bytes = self.ask_bytes(c"environ", ENVIRONMENT_END)?;
+        let mut env = BTreeMap::new();
+        for line in bytes.split(|&byte| byte == 0) {
+            let Some(equals) = line.iter().position(|&byte| byte == b'=') else { continue };
+            let (name, value) = line.split_at(equals);
+            let Some(name) = names.iter().find(|wanted| wanted.as_bytes() == name) else {
+                continue;
+            };
+            // The first counts, as for getenv.
+            env.entry((*name).to_owned()).or_insert_with(|| text(&value[1..]));
+        }
+        Ok(env)
+    }
+
+    /// Open files that have a path.
+    pub(super) fn open_files(&self) -> Told<Vec<OpenFile>> {
+        let mut files = Vec::new();
+        let walked = self.each_descriptor(|fds, name| {
+            let target = readlinkat(fds, name, Vec::new())?.into_bytes();
+            if target.starts_with(b"/memfd:") {
+                return Ok(());
+            }
+            let Some(path) = path_of(target) else { return Ok(()) };
+            // The link's own mode says how the file was opened.
+            let link = statat(fds, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            files.push(OpenFile { path, writable: link.st_mode & 0o200 != 0 });
+            Ok(())
+        });
+        self.ask(walked)?;
+        Ok(files)
+    }
+
+    /// Some descriptor leads to this device and inode.
+    pub(super) fn has_open(&self, device: u64, inode: u64) -> Told<bool> {
+        let mut found = false;
+        let walked = self.each_descriptor(|fds, name| {
+            let file = statat(fds, name, AtFlags::empty())?;
+            found |= (file.st_dev, file.st_ino) == (device, inode);
+            Ok(())
+        });
+        self.ask(walked)?;
+        Ok(found)
+    }
+
+    fn each_descriptor(
+        &self,
+        mut see: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let fds = open_dir(self.dir.as_fd(), c"fd")?;
+        let mut names = [MaybeUninit::<u8>::uninit(); 8 * 1024];
+        let mut names = RawDir::new(&fds, &mut names);
+        while let Some(entry) = names.next() {
+            let entry = entry?;
+            if !entry.file_name().to_bytes().first().is_some_and(u8::is_ascii_digit) {
+                continue;
+            }
+            match see(fds.as_fd(), entry.file_name()) {
+                Ok(()) | Err(Errno::NOENT) => {} // closed since
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path of the kernel's; pipes, sockets and what lies outside of our root have none.
+fn path_of(mut target: Vec<u8>) -> Option<PathBuf> {
+    const DELETED: &[u8] = b" (deleted)";
+    if target.ends_with(DELETED) {
+        target.truncate(target.len() - DELETED.len());
+    }
+    target.starts_with(b"/").then(|| PathBuf::from(OsString::from_vec(target)))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn refused(why: Errno) -> Refused {
+    match why {
+        Errno::NOENT | Errno::SRCH => Refused::Gone,
+        why => Refused::Untold(reason(why)),
+    }
+}
+
+/// An error of the kernel's in plain words.
+pub(super) fn reason(why: Errno) -> String {
+    match why {
+        Errno::ACCESS | Errno::PERM => "permission denied".to_owned(),
+        Errno::NOENT => "the kernel has none for it".to_owned(),
+        Errno::SRCH => "process is gone".to_owned(),
+        why => std::io::Error::from(why).to_string(),
+    }
+}

@@ -1,0 +1,24 @@
+//! The real outside: files, the process table, pidfds, and waiting for a change.
+//!
+//! May read anything and signal through a pidfd. Knows no agent by name and interprets nothing it
+//! reads. All that depends on the operating system stands in this room.
+
+mod files;
+#[cfg(target_os = "linux")]
+mod linux;
+mod machine;
+#[cfg(target_os = "linux")]
+mod pidfd;
+mod portable;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub(crate) use files::Disk;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{Proc, Refused};
+pub(crate) use machine::{Machine, Native};
+#[cfg(target_os = "linux")]
+pub(crate) use pidfd::{Handle, Waited};
+pub(crate) use portable::Portable;
+pub(crate) use watch::{Change, Watch};

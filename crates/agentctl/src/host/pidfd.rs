@@ -1,0 +1,89 @@
+//! A grip on one process that no other can slip into.
+
+use super::linux::{Door, Refused, boot};
+use agentctl_core::ident::ProcKey;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// The process ended; its parent may not have collected it yet.
+    Ended,
+    /// The time was up, or something else was due, and it lives.
+    TimedOut,
+}
+
+/// One process, known to have been the one that was named when the handle was made.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    fd: OwnedFd,
+}
+
+impl Handle {
+    /// Opens the process of this name, and no other. The pidfd is opened before its start is
+    /// read: whoever has the right start now has had the pid all along.
+    pub(crate) fn open(key: &ProcKey) -> Result<Self, Refused> {
+        if boot().map_err(|why| Refused::Untold(why.0))? != key.boot {
+            return Err(Refused::Rebooted);
+        }
+        let pid = i32::try_from(key.pid).ok().and_then(Pid::from_raw).ok_or(Refused::Gone)?;
+        let fd = pidfd_open(pid, PidfdFlags::empty()).map_err(|why| match why {
+            Errno::SRCH => Refused::Gone,
+            why => Refused::Untold(format!("cannot open a pidfd: {}", io::Error::from(why))),
+        })?;
+        Door::open(key)?.check()?;
+        Ok(Self { fd })
+    }
+
+    /// Sends a signal to this process, never to a later one with its pid.
+    pub(crate) fn signal(&self, signal: Signal) -> Result<(), Refused> {
+        pidfd_send_signal(&self.fd, signal).map_err(|why| match why {
+            Errno::SRCH => Refused::Gone,
+            why => Refused::Untold(io::Error::from(why).to_string()),
+        })
+    }
+
+    /// Waits for its end, for ever without a timeout.
+    pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<Waited> {
+        wait_any(&[self.fd.as_fd()], timeout)
+    }
+
+    /// Waits for its end until `stop` can be read or is closed at its other end.
+    pub(crate) fn wait_unless(&self, stop: BorrowedFd<'_>) -> io::Result<Waited> {
+        wait_any(&[self.fd.as_fd(), stop], None)
+    }
+
+    /// It has not ended; a zombie has.
+    pub(crate) fn is_alive(&self) -> io::Result<bool> {
+        Ok(self.wait(Some(Duration::ZERO))? == Waited::TimedOut)
+    }
+}
+
+/// Ended if the first descriptor is ready.
+fn wait_any(fds: &[BorrowedFd<'_>], timeout: Option<Duration>) -> io::Result<Waited> {
+    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let mut fds: Vec<_> =
+        fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    loop {
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        match poll(&mut fds, left.as_ref()) {
+            Err(Errno::INTR) => continue,
+            Err(why) => return Err(why.into()),
+            Ok(_) => {}
+        }
+        return Ok(match fds.first().is_some_and(|fd| !fd.revents().is_empty()) {
+            true => Waited::Ended,
+            false => Waited::TimedOut,
+        });
+    }
+}

@@ -1,0 +1,90 @@
+//! Files of every kind.
+
+use crate::host::Disk;
+use agentctl_core::host::{Bytes, Entry, Files, Kind};
+use std::{
+    ffi::OsStr,
+    fs,
+    io::ErrorKind,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    path::Path,
+    process::Command,
+};
+
+fn fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
+}
+
+#[test]
+fn entries_are_named_with_their_kind() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("a\nfile \u{1b}[1m"), "").expect("a file");
+    fs::create_dir(at("dir")).expect("a directory");
+    symlink("nowhere", at("link")).expect("a link");
+    fifo(&at("fifo"));
+    fs::write(dir.path().join(OsStr::from_bytes(b"not \xff text")), "").expect("a file");
+
+    let mut entries = Disk.entries(dir.path()).expect("entries");
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let entry = |name: &str, kind| Entry { name: name.to_owned(), kind };
+    let expected = [
+        entry("a\nfile \u{1b}[1m", Kind::File),
+        entry("dir", Kind::Dir),
+        entry("fifo", Kind::Other),
+        entry("link", Kind::Link),
+    ];
+    assert_eq!(entries, expected);
+}
+
+#[test]
+fn stat_follows_links_and_gives_up_on_loops() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("file"), "12345").expect("a file");
+    symlink("file", at("link")).expect("a link");
+    symlink("loop", at("loop")).expect("a link");
+
+    let file = Disk.stat(&at("file")).expect("a stat");
+    assert_eq!((file.kind, file.size), (Kind::File, 5));
+    assert_eq!(Disk.stat(&at("link")).expect("a stat"), file);
+    Disk.stat(&at("loop")).expect_err("a loop");
+    assert_eq!(Disk.stat(&at("none")).expect_err("nothing").kind(), ErrorKind::NotFound);
+    let told = fs::metadata(at("file")).expect("a stat").modified().expect("a time");
+    assert_eq!(std::time::SystemTime::from(file.modified), told);
+}
+
+#[test]
+fn only_regular_files_are_opened() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("file"), "0123456789").expect("a file");
+    symlink("file", at("link")).expect("a link");
+    fifo(&at("fifo"));
+
+    let file = Disk.open(&at("link")).expect("a link to a file");
+    assert_eq!(file.size(), 10);
+    assert_eq!(read(&*file, 4, 3), "3456");
+    assert_eq!(read(&*file, 100, 8), "89");
+    assert_eq!(read(&*file, 100, 1 << 40), "");
+    for refused in [at("fifo"), dir.path().to_owned(), "/dev/null".into()] {
+        let error = Disk.open(&refused).err().expect("not a regular file");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+}
+
+fn read(file: &dyn Bytes, length: usize, at: u64) -> String {
+    let mut bytes = vec![0; length];
+    let read = file.read_at(&mut bytes, at).expect("a read");
+    bytes.truncate(read);
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn a_path_that_leads_nowhere_stays_as_it_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let real = fs::canonicalize(dir.path()).expect("a path");
+    symlink(&real, real.join("self")).expect("a link");
+    assert_eq!(Disk.resolve(&real.join("self/self")), real);
+    assert_eq!(Disk.resolve(&real.join("self/none")), real.join("self/none"));
+}

@@ -1,0 +1,146 @@
+//! What every reader of processes must answer alike.
+
+use super::{Running, until};
+use crate::host::{Native, Portable};
+use agentctl_core::{
+    host::{CannotTell, Env, Kernel},
+    ident::ProcKey,
+};
+use std::{fs, path::PathBuf, process::Command, thread};
+
+fn fresh() -> Vec<Box<dyn Kernel>> {
+    vec![Box::new(Native::new()), Box::new(Portable::new())]
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    exe: PathBuf,
+    argv: Vec<String>,
+    cwd: PathBuf,
+    env: Env,
+    is_mine: bool,
+}
+
+fn told(kernel: &dyn Kernel, key: &ProcKey) -> Result<Told, CannotTell> {
+    Ok(Told {
+        exe: kernel.exe(key)?,
+        argv: kernel.argv(key)?,
+        cwd: kernel.cwd(key)?,
+        env: kernel.env(key, &["AGENT_A", "AGENT_EMPTY", "AGENT_NONE"])?,
+        is_mine: kernel.is_mine(key)?,
+    })
+}
+
+#[test]
+fn a_child_is_described_as_it_was_started() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cwd = fs::canonicalize(dir.path()).expect("a path").join("with space\nand line");
+    fs::create_dir(&cwd).expect("a directory");
+    let mut command = Command::new("sleep");
+    command.args(["1000", "0"]).current_dir(&cwd);
+    command.env("AGENT_A", "x=y\nz").env("AGENT_EMPTY", "").env("AGENT_B", "not asked for");
+    let child = Running::start(&mut command);
+
+    for kernel in fresh() {
+        let key = child.key(&*kernel);
+        let seen = until("the program is loaded", || told(&*kernel, &key).ok());
+        let env = [("AGENT_A", "x=y\nz"), ("AGENT_EMPTY", "")];
+        let expected = Told {
+            exe: fs::canonicalize(which("sleep")).expect("a path"),
+            argv: ["sleep", "1000", "0"].map(str::to_owned).to_vec(),
+            cwd: cwd.clone(),
+            env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            is_mine: true,
+        };
+        assert_eq!(seen, expected);
+    }
+}
+
+fn which(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").expect("a path");
+    let mut found = std::env::split_paths(&path).map(|dir| dir.join(program));
+    found.find(|file| file.is_file()).expect("the program is installed")
+}
+
+#[test]
+fn both_tables_agree_on_a_child() {
+    let child = Running::sleeping();
+    let seen = |kernel: &dyn Kernel| {
+        let table = kernel.table().expect("a table");
+        let process = table.process(child.pid()).expect("the child").clone();
+        let second = table.since(process.start).as_second();
+        let began = kernel.began(process.pid, ticks(child.pid())).expect("an answer");
+        let later = kernel.began(process.pid, ticks(child.pid()) + 300).expect("an answer");
+        ((process.parent, process.comm, process.zombie), second, (began, later))
+    };
+    let (native, portable) = (seen(&Native::new()), seen(&Portable::new()));
+    let expected = (std::process::id(), "sleep".to_owned(), false);
+    assert_eq!((&native.0, &portable.0), (&expected, &expected));
+    assert!(native.1.abs_diff(portable.1) <= 1, "{} and {}", native.1, portable.1);
+    assert_eq!((native.2, portable.2), ((true, false), (true, false)));
+}
+
+/// The start as an agent would write it down.
+fn ticks(pid: u32) -> u64 {
+    let line = fs::read_to_string(format!("/proc/{pid}/stat")).expect("a line");
+    let rest = line.rsplit(')').next().expect("fields");
+    rest.split_whitespace().nth(19).expect("a start").parse().expect("a number")
+}
+
+#[test]
+fn a_child_nobody_collected_is_a_zombie_and_tells_nothing() {
+    let child = Running::start(&mut Command::new("true"));
+    let zombie = || {
+        let kernels = fresh();
+        let all = kernels.iter().all(|kernel| {
+            let table = kernel.table().expect("a table");
+            table.process(child.pid()).expect("not collected yet").zombie
+        });
+        all.then_some(kernels)
+    };
+    for kernel in until("it ended", zombie) {
+        let key = child.key(&*kernel);
+        assert_eq!(told(&*kernel, &key), Err(CannotTell("process is gone".to_owned())));
+    }
+}
+
+#[test]
+fn another_process_of_that_pid_tells_nothing() {
+    let child = Running::sleeping();
+    for kernel in fresh() {
+        let key = child.key(&*kernel);
+        let earlier = ProcKey { start: key.start - 1, ..key.clone() };
+        let why = "process is gone and its pid was reused";
+        assert_eq!(told(&*kernel, &earlier), Err(CannotTell(why.to_owned())));
+        let before = ProcKey { boot: "another".to_owned(), ..key.clone() };
+        let why = "process is gone: it ran before the machine was booted";
+        assert_eq!(told(&*kernel, &before), Err(CannotTell(why.to_owned())));
+        let nobody = ProcKey { pid: u32::MAX, ..key };
+        assert_eq!(told(&*kernel, &nobody), Err(CannotTell("process is gone".to_owned())));
+    }
+}
+
+#[test]
+fn threads_are_no_processes() {
+    thread::scope(|scope| {
+        let (wait, ready) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || ready.recv());
+        let own = |kernel: &dyn Kernel| {
+            let table = kernel.table().expect("a table");
+            let me = table.process(std::process::id()).expect("this process");
+            table.processes.iter().filter(|process| process.comm == me.comm).count()
+        };
+        let counts: Vec<usize> = fresh().iter().map(|kernel| own(&**kernel)).collect();
+        drop(wait);
+        assert_eq!(counts.iter().max(), counts.iter().min());
+    });
+}
+
+#[test]
+fn what_sysinfo_does_not_know_is_not_empty() {
+    let kernel = Portable::new();
+    let child = Running::sleeping();
+    let key = child.key(&kernel);
+    kernel.open_files(&key).expect_err("it knows no open files");
+    kernel.lockers("/".as_ref()).expect_err("it knows no locks");
+}

@@ -1,0 +1,162 @@
+//! What only `/proc` tells: locks, open files, terminals, hostile names.
+
+use super::{Running, until};
+use crate::host::Proc;
+use agentctl_core::host::{Kernel, OpenFile, Process};
+use std::{
+    fs,
+    os::unix::{fs::symlink, process::CommandExt},
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
+
+fn which(program: &str) -> PathBuf {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let found = String::from_utf8(found.expect("a shell").stdout).expect("text");
+    fs::canonicalize(found.trim_end()).expect("the program is installed")
+}
+
+#[test]
+fn a_hostile_name_changes_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let name = ") Z 1 (\n2 (x)";
+    symlink(which("sleep"), dir.path().join(name)).expect("a link");
+    let child = Running::start(Command::new(dir.path().join(name)).arg0("sleep").arg("1000"));
+    let proc = Proc::new();
+    let key = child.key(&proc);
+    let seen = proc.table().expect("a table").process(child.pid()).expect("the child").clone();
+    let expected = Process {
+        pid: child.pid(),
+        parent: std::process::id(),
+        start: key.start,
+        comm: name.to_owned(),
+        zombie: false,
+        tty: seen.tty,
+    };
+    assert_eq!(seen, expected);
+    let began = proc.table().expect("a table").since(key.start);
+    let age = jiff::Timestamp::now().duration_since(began).as_secs();
+    assert!((-1..60).contains(&age), "{age}");
+}
+
+#[test]
+fn a_child_of_a_terminal_has_it() {
+    let terminal = Running::start(Command::new("script").args(["-qec", "sleep 1000", "/dev/null"]));
+    let below = || {
+        let proc = Proc::new();
+        let table = proc.table().expect("a table");
+        let below = table.descendants(terminal.pid());
+        let mut below = below.into_iter().filter_map(|pid| table.process(pid));
+        let found = below.find(|process| process.comm == "sleep").map(|found| found.pid);
+        found.map(|pid| (pid, table.process(pid).is_some_and(|process| process.tty)))
+    };
+    let (pid, tty) = until("the program runs", below);
+    terminal.end();
+    assert!(tty);
+    let left = || Proc::new().table().expect("a table").process(pid).is_none().then_some(());
+    until("the terminal's program ended with it", left);
+}
+
+const NOBODY: [u32; 0] = [];
+
+fn lockers(path: &Path) -> Vec<u32> {
+    Proc::new().lockers(path).expect("an answer")
+}
+
+#[test]
+fn a_lock_is_its_holders_until_it_dies() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("lock");
+    assert_eq!(lockers(&path), NOBODY);
+    fs::write(&path, "").expect("a file");
+    assert_eq!(lockers(&path), NOBODY);
+
+    let lock = || {
+        Running::start(Command::new("flock").arg("--no-fork").arg(&path).args(["sleep", "1000"]))
+    };
+    let holder = lock();
+    until("the lock is taken", || (lockers(&path) == [holder.pid()]).then_some(()));
+    let waiter = lock();
+    let waits = format!(" {} ", waiter.pid());
+    until("the other waits", || {
+        let list = fs::read_to_string("/proc/locks").expect("the list");
+        list.lines().any(|line| line.contains("->") && line.contains(&waits)).then_some(())
+    });
+    assert_eq!(lockers(&path), [holder.pid()]);
+    let link = dir.path().join("link");
+    symlink(&path, &link).expect("a link");
+    assert_eq!(lockers(&link), [holder.pid()]);
+    let other = dir.path().join("other");
+    fs::write(&other, "").expect("a file");
+    assert_eq!(lockers(&other), NOBODY);
+
+    holder.end();
+    until("the lock went on", || (lockers(&path) == [waiter.pid()]).then_some(()));
+    waiter.end();
+    assert_eq!(lockers(&path), NOBODY);
+}
+
+#[test]
+fn many_locks_are_all_seen() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |number: usize| dir.path().join(number.to_string());
+    let held: Vec<fs::File> = (0..300)
+        .map(|number| {
+            let file = fs::File::create(file(number)).expect("a file");
+            file.lock().expect("a lock");
+            file
+        })
+        .collect();
+    let proc = Proc::new();
+    for number in 0..held.len() {
+        assert_eq!(proc.lockers(&file(number)), Ok(vec![std::process::id()]));
+    }
+}
+
+#[test]
+fn open_files_say_whether_they_can_be_written() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = fs::canonicalize(dir.path()).expect("a path");
+    for name in ["read", "gone"] {
+        fs::write(dir.join(name), "").expect("a file");
+    }
+    let script = "exec 3<read 4>>append 5<>both 6>gone; rm gone; exec sleep 1000";
+    let child = Running::start(Command::new("sh").args(["-c", script]).current_dir(&dir));
+    let here = || {
+        let proc = Proc::new();
+        let key = child.key(&proc);
+        let exe = proc.exe(&key).ok()?;
+        let mut files = proc.open_files(&key).expect("open files");
+        files.retain(|file| file.path.starts_with(&dir));
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        exe.ends_with(which("sleep").file_name()?).then_some(files)
+    };
+    let seen = until("the program runs", here);
+    let file = |name: &str, writable| OpenFile { path: dir.join(name), writable };
+    let expected =
+        [file("append", true), file("both", true), file("gone", true), file("read", false)];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn processes_that_vanish_in_mid_read_are_left_out() {
+    thread::scope(|scope| {
+        let storm = scope.spawn(|| {
+            for _ in 0..200 {
+                Command::new("true").status().expect("it runs");
+            }
+        });
+        let mut passes = 0;
+        while passes < 50 || !storm.is_finished() {
+            let proc = Proc::new();
+            let table = proc.table().expect("a table");
+            table.process(std::process::id()).expect("this process is in it");
+            for process in table.processes.iter().rev().take(3) {
+                let key = table.key(process);
+                let _may_be_gone = (proc.env(&key, &["HOME"]), proc.open_files(&key));
+            }
+            passes += 1;
+        }
+    });
+}

@@ -1,0 +1,101 @@
+//! Changes as they come.
+
+use super::Running;
+use crate::host::{Change, Native, Portable, Watch};
+use std::{fs, io::Write, os::unix::fs::symlink, path::PathBuf, time::Duration};
+
+const SOON: Option<Duration> = Some(Duration::from_secs(20));
+
+/// The changes until this file is written, which is done last.
+fn upto(watch: &Watch, last: &PathBuf) -> Vec<Change> {
+    fs::write(last, "last").expect("a file");
+    let mut changes = Vec::new();
+    loop {
+        match watch.next(SOON) {
+            Change::File(path) if path == *last => return changes,
+            Change::TimedOut => panic!("the last change never came: {changes:?}"),
+            change => changes.push(change),
+        }
+    }
+}
+
+#[test]
+fn files_are_seen_when_written_made_replaced_and_removed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    let (log, new, last) = (at("log"), at("new"), at("last"));
+    let mut file = fs::File::create(&log).expect("a file");
+    let watch = Watch::new(&[log.clone(), new.clone(), last.clone()]).expect("a watch");
+    let steps: [(&str, &PathBuf, &mut dyn FnMut()); 4] = [
+        ("written", &log, &mut || file.write_all(b"line\n").expect("a write")),
+        ("made", &new, &mut || fs::write(&new, "").expect("a file")),
+        ("replaced", &log, &mut || fs::rename(&new, &log).expect("a rename")),
+        ("removed", &log, &mut || fs::remove_file(&log).expect("a removal")),
+    ];
+    for (what, path, act) in steps {
+        act();
+        let seen = upto(&watch, &last);
+        assert!(seen.contains(&Change::File(path.clone())), "{what}: {seen:?}");
+        assert!(!seen.contains(&Change::Lost), "{what}: {seen:?}");
+    }
+}
+
+#[test]
+fn others_and_reading_are_no_change() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("log"), "text").expect("a file");
+    let watch = Watch::new(&[at("log"), at("last")]).expect("a watch");
+    fs::write(at("other"), "").expect("a file");
+    fs::read(at("log")).expect("a read");
+    assert_eq!(upto(&watch, &at("last")), []);
+}
+
+#[test]
+fn a_link_is_watched_where_it_leads() {
+    let (dir, far) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+    let (link, target) = (dir.path().join("link"), far.path().join("target"));
+    fs::write(&target, "").expect("a file");
+    symlink(&target, &link).expect("a link");
+    let watch = Watch::new(std::slice::from_ref(&link)).expect("a watch");
+    fs::write(&target, "more").expect("a write");
+    assert_eq!(watch.next(SOON), Change::File(link));
+}
+
+#[test]
+fn a_removed_directory_is_a_loss() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let inner = dir.path().join("inner");
+    fs::create_dir(&inner).expect("a directory");
+    let watch = Watch::new(&[inner.join("log")]).expect("a watch");
+    fs::remove_dir(&inner).expect("a removal");
+    assert_eq!(watch.next(SOON), Change::Lost);
+    assert!(Watch::new(&[inner.join("log")]).is_err());
+}
+
+#[test]
+fn the_end_of_a_process_is_a_change_in_both_words() {
+    let (first, second) = (Running::sleeping(), Running::sleeping());
+    let keys = [first.key(&Native::new()), second.key(&Portable::new())];
+    let watch = Watch::new(&[]).expect("a watch");
+    for key in &keys {
+        watch.process(key).expect("a thread");
+    }
+    assert_eq!(watch.next(Some(Duration::from_millis(50))), Change::TimedOut);
+    first.end();
+    assert_eq!(watch.next(SOON), Change::Ended(keys[0].clone()));
+    second.end();
+    assert_eq!(watch.next(SOON), Change::Ended(keys[1].clone()));
+    watch.process(&keys[0]).expect("a thread");
+    assert_eq!(watch.next(SOON), Change::Ended(keys[0].clone()));
+}
+
+#[test]
+fn a_watch_can_be_dropped_while_processes_live() {
+    let child = Running::sleeping();
+    for key in [child.key(&Native::new()), child.key(&Portable::new())] {
+        let watch = Watch::new(&[]).expect("a watch");
+        watch.process(&key).expect("a thread");
+        drop(watch);
+    }
+}

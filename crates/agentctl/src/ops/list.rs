@@ -1,0 +1,74 @@
+//! All sessions that are asked for.
+
+use super::{Here, observe};
+use agentctl_core::{
+    agent::Depth,
+    agents,
+    observe::{Candidate, History},
+    select::{Filter, Order, sort},
+    wire::{SCHEMA, Session, Sessions, StateName},
+};
+use std::path::PathBuf;
+
+/// What is asked for.
+pub(crate) struct Ask {
+    /// Names of agents; none means all.
+    pub(crate) agents: Vec<String>,
+    /// How far back.
+    pub(crate) history: History,
+    /// How much of each to read.
+    pub(crate) depth: Depth,
+    /// Which to keep.
+    pub(crate) filter: Filter,
+    /// In which order.
+    pub(crate) order: Order,
+    /// How many at most.
+    pub(crate) limit: Option<usize>,
+    /// Tokens are asked for.
+    pub(crate) usage: bool,
+}
+
+/// Lists sessions.
+pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
+    let host = here.host();
+    let mut surveys = observe::all(host, &observe::chosen(&ask.agents), ask.history);
+    let problems = observe::problems(&mut surveys);
+    let candidates: Vec<(usize, &Candidate)> = surveys
+        .iter()
+        .enumerate()
+        .flat_map(|(at, survey)| survey.candidates.iter().map(move |one| (at, one)))
+        .collect();
+    let mut sessions = observe::sessions(&surveys, &candidates, ask.depth);
+    sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
+    sort(&mut sessions, ask.order);
+    sessions.truncate(ask.limit.unwrap_or(usize::MAX));
+    if !ask.usage {
+        for session in &mut sessions {
+            session.tokens = None; // some agents tell them for nothing: the answer is the same for all
+        }
+    }
+    Sessions { schema: SCHEMA, sessions, problems }
+}
+
+/// A file may have been touched without a line being written: the newest line decides.
+fn in_scope(session: &Session, history: History) -> bool {
+    let open = session.live || session.state == StateName::Unknown;
+    match history {
+        History::Skip => open,
+        History::All => true,
+        History::Since(at) => open || session.updated_at.is_none_or(|updated| updated >= at),
+    }
+}
+
+/// Where each agent is looked for: its title, the directory, and whether it is there.
+pub(crate) fn places(here: &Here) -> Vec<(&'static str, PathBuf, bool)> {
+    let env = observe::environment();
+    let place = |store: PathBuf| (here.host().stat(&store).is_ok(), store);
+    agents::ALL
+        .iter()
+        .flat_map(|agent| {
+            let stores = agent.stores(&env).into_iter().map(place);
+            stores.map(|(there, store)| (agent.card().title, store, there)).collect::<Vec<_>>()
+        })
+        .collect()
+}

@@ -1,0 +1,11 @@
+//! What the program does: observe, and later act and observe again. Returns values, prints nothing.
+
+pub(crate) mod doctor;
+mod here;
+pub(crate) mod list;
+pub(crate) mod logs;
+mod observe;
+pub(crate) mod status;
+
+pub(crate) use here::Here;
+pub(crate) use observe::absolute;

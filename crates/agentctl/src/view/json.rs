@@ -1,0 +1,87 @@
+//! JSON that is safe to look at: what could steer a terminal is escaped, and reads back the same.
+
+use agentctl_core::text::is_hostile;
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+use std::io::{self, BufWriter, Write};
+
+/// Prints a whole answer.
+pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    value.serialize(&mut Serializer::with_formatter(&mut out, Safe(PrettyFormatter::new())))?;
+    writeln!(out)?;
+    out.flush()
+}
+
+/// Prints one line of a stream.
+pub(crate) fn json_line(value: &impl Serialize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let mut line = Vec::new();
+    value.serialize(&mut Serializer::with_formatter(&mut line, Safe(CompactFormatter)))?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// Prints bytes as they are.
+pub(crate) fn raw(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// Escapes characters that JSON lets pass and a terminal would obey.
+struct Safe<F>(F);
+
+macro_rules! forward {
+    ($($name:ident($($arg:ident: $kind:ty),*);)*) => {
+        $(fn $name<W: ?Sized + Write>(&mut self, writer: &mut W $(, $arg: $kind)*) -> io::Result<()> {
+            self.0.$name(writer $(, $arg)*)
+        })*
+    };
+}
+
+impl<F: Formatter> Formatter for Safe<F> {
+    forward! {
+        begin_array();
+        end_array();
+        begin_array_value(first: bool);
+        end_array_value();
+        begin_object();
+        end_object();
+        begin_object_key(first: bool);
+        begin_object_value();
+        end_object_value();
+    }
+
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut plain = 0;
+        for (at, hostile) in fragment.char_indices().filter(|(_, c)| is_hostile(*c)) {
+            writer.write_all(&fragment.as_bytes()[plain..at])?;
+            for unit in hostile.encode_utf16(&mut [0; 2]) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+            plain = at + hostile.len_utf8();
+        }
+        writer.write_all(&fragment.as_bytes()[plain..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_is_escaped_and_reads_back_the_same() {
+        let text = "a\u{9b}b\u{202e}c\u{7f}d\u{e0041}é";
+        let mut out = Vec::new();
+        text.serialize(&mut Serializer::with_formatter(&mut out, Safe(CompactFormatter))).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(out, "\"a\\u009bb\\u202ec\\u007fd\\udb40\\udc41é\"");
+        assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+    }
+}

@@ -1,0 +1,14 @@
+//! How answers look: tables and pages for people, JSON for programs. The only room that prints.
+
+pub(crate) mod doctor;
+pub(crate) mod explain;
+mod json;
+pub(crate) mod logs;
+mod notes;
+mod paint;
+pub(crate) mod status;
+pub(crate) mod table;
+mod words;
+
+pub(crate) use json::{json, raw};
+pub(crate) use notes::{nothing_alive, problems, report, report_bug};

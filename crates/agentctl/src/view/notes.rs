@@ -1,0 +1,80 @@
+//! What goes to standard error: problems, errors, hints.
+
+use super::{json::json, paint::Paint, words};
+use crate::error::{Error, Kind};
+use agentctl_core::{
+    text::{many_lines, one_line},
+    wire::{Problem, SCHEMA},
+};
+use serde::Serialize;
+use std::{
+    io::{self, Write},
+    panic::PanicHookInfo,
+    path::PathBuf,
+};
+
+/// An error as programs read it.
+#[derive(Serialize)]
+struct Failure<'a> {
+    schema: u32,
+    error: Detail<'a>,
+}
+
+#[derive(Serialize)]
+struct Detail<'a> {
+    kind: Kind,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+/// Tells the person, or the program, what went wrong.
+pub(crate) fn report(error: &Error, as_json: bool) {
+    if error.silent {
+        return;
+    }
+    let Error { kind, message, hint, .. } = error;
+    if as_json {
+        let error = Detail { kind: *kind, message, hint: hint.as_deref() };
+        let _ = json(&Failure { schema: SCHEMA, error });
+        return;
+    }
+    let paint = Paint::stderr();
+    say(&format!("{} {}", paint.bad("error:"), many_lines(message)));
+    if let Some(hint) = hint {
+        say(&format!("{} {}", paint.name("hint:"), one_line(hint)));
+    }
+}
+
+/// What could not be read, one line each.
+pub(crate) fn problems(problems: &[Problem]) {
+    let paint = Paint::stderr();
+    for problem in problems {
+        let place =
+            problem.path.as_ref().map(|path| format!(" {}:", one_line(&path.to_string_lossy())));
+        let (agent, why) = (&problem.agent, one_line(&problem.message));
+        say(&format!("{} {agent}:{} {why}", paint.asking("problem:"), place.unwrap_or_default()));
+    }
+}
+
+/// For an empty list: where it was looked, and what to do next.
+pub(crate) fn nothing_alive(places: &[(&'static str, PathBuf, bool)]) {
+    if places.iter().any(|(_, _, there)| *there) {
+        return say("no live sessions; `agentctl list -a` shows those that ended");
+    }
+    say("no coding agent has left a session here. Looked for:");
+    for (title, path, _) in places {
+        say(&format!("  {title:<12} {}", words::directory(Some(path))));
+    }
+    say("start one of them (for instance `claude` or `codex`) and run `agentctl list` again;");
+    say("`agentctl doctor` says which are installed");
+}
+
+/// A bug: says so, and where.
+pub(crate) fn report_bug(bug: &PanicHookInfo<'_>) {
+    say(&format!("this is a bug in agentctl: {bug}"));
+}
+
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}"); // nobody listens: nothing to do about it
+}

@@ -1,0 +1,94 @@
+//! One session on a page.
+
+use super::{paint::Paint, words};
+use agentctl_core::{
+    text::{many_lines, one_line},
+    wire::Session,
+};
+use jiff::Timestamp;
+use std::io::{self, BufWriter, Write};
+
+/// Prints everything known of a session.
+pub(crate) fn session(session: &Session, now: Timestamp) -> io::Result<()> {
+    let paint = Paint::stdout();
+    let mut out = BufWriter::new(io::stdout().lock());
+    for (name, value) in fields(session, now) {
+        let value = match name {
+            "state" => paint.state(session.state, &value),
+            _ => value,
+        };
+        writeln!(out, "{} {value}", paint.faint(&format!("{name:>10}")))?;
+    }
+    for (name, text) in [("prompt", &session.prompt), ("last", &session.last)] {
+        if let Some(text) = text {
+            let text = many_lines(text).replace('\n', "\n           ");
+            writeln!(out, "{} {text}", paint.faint(&format!("{name:>10}")))?;
+        }
+    }
+    out.flush()
+}
+
+fn fields(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
+    let line = |text: &Option<String>| text.as_deref().map(one_line);
+    let when = |at: Option<Timestamp>| {
+        at.map(|at| format!("{} ({} ago)", words::moment(at), words::age(Some(at), now)))
+    };
+    let path = |path: &Option<std::path::PathBuf>| {
+        path.as_ref().map(|path| one_line(&path.to_string_lossy()))
+    };
+    let all = [
+        ("id", Some(session.id.as_deref().map_or("(none named yet)".to_owned(), one_line))),
+        ("agent", Some(agent(session))),
+        ("state", Some(state(session))),
+        ("process", process(session)),
+        ("directory", path(&session.cwd)),
+        ("branch", line(&session.branch)),
+        ("model", line(&session.model)),
+        ("title", line(&session.title)),
+        ("started", when(session.started_at)),
+        ("updated", when(session.updated_at)),
+        ("ended", when(session.ended_at)),
+        ("tokens", session.tokens.as_ref().map(tokens)),
+        ("cost", session.cost_usd.map(|cost| format!("${cost:.4}"))),
+        ("parent", line(&session.parent)),
+        ("forked from", line(&session.forked_from)),
+        ("archived", session.archived.then(|| "yes".to_owned())),
+        ("transcript", path(&session.source)),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn agent(session: &Session) -> String {
+    let version = session.version.as_deref().map(one_line);
+    version.map_or(session.agent.clone(), |version| format!("{} {version}", session.agent))
+}
+
+fn state(session: &Session) -> String {
+    let why = session.reason.as_ref().or(session.outcome.as_ref()).map(|why| one_line(why));
+    match why {
+        Some(why) => format!("{} ({why})", words::state(session)),
+        None => words::state(session),
+    }
+}
+
+fn process(session: &Session) -> Option<String> {
+    let key = session.process.as_ref()?;
+    let mut text = format!("pid {}", key.pid);
+    if let Some(kind) = session.kind {
+        text = format!("{text}, {}", words::kind(kind));
+    }
+    if session.shared {
+        text.push_str(", serves other sessions too");
+    }
+    for other in session.processes.iter().skip(1) {
+        text = format!("{text}; also pid {}", other.pid);
+    }
+    Some(text)
+}
+
+fn tokens(tokens: &agentctl_core::evidence::Tokens) -> String {
+    format!(
+        "{} in, {} out, {} read from cache, {} written to cache",
+        tokens.input, tokens.output, tokens.cache_read, tokens.cache_write
+    )
+}

@@ -1,0 +1,115 @@
+//! Small things said in words: ages, states, ids, directories.
+
+use agentctl_core::{
+    agents,
+    evidence::{Need, Role},
+    select::shortest,
+    text::one_line,
+    wire::{Session, StateName},
+};
+use jiff::Timestamp;
+use std::{env, path::Path};
+
+/// How long ago, in one unit.
+pub(super) fn age(at: Option<Timestamp>, now: Timestamp) -> String {
+    let Some(at) = at else { return "-".to_owned() };
+    let seconds = now.duration_since(at).as_secs();
+    match seconds {
+        ..-60 => "in the future".to_owned(), // a clock was wrong: say so rather than guess
+        ..60 => format!("{}s", seconds.max(0)),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..172_800 => format!("{}h", seconds / 3600),
+        172_800..1_209_600 => format!("{}d", seconds / 86_400),
+        1_209_600..31_536_000 => format!("{}w", seconds / 604_800),
+        _ => format!("{}y", seconds / 31_536_000),
+    }
+}
+
+/// A moment to the second, in UTC.
+pub(super) fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+/// The state, with what it waits for.
+pub(super) fn state(session: &Session) -> String {
+    match (session.state, session.waiting_for) {
+        (StateName::Waiting, Some(Need::Approval)) => "waiting: approval".to_owned(),
+        (StateName::Waiting, Some(Need::Answer)) => "waiting: answer".to_owned(),
+        (state, _) => state.name().to_owned(),
+    }
+}
+
+/// What each session is called: as much of its id as tells it apart, or its process.
+pub(super) fn names(sessions: &[Session]) -> Vec<String> {
+    let ids: Vec<&str> =
+        sessions.iter().map(|session| session.id.as_deref().unwrap_or_default()).collect();
+    let short =
+        |at: usize| agents::named(&sessions[at].agent).map_or(8, |agent| agent.card().short);
+    let lengths = shortest(&ids, short);
+    sessions
+        .iter()
+        .zip(lengths)
+        .map(|(session, length)| match (&session.id, session.pid) {
+            (Some(id), _) => one_line(id.get(..length).unwrap_or(id)),
+            (None, Some(pid)) => format!("pid:{pid}"),
+            (None, None) => "-".to_owned(),
+        })
+        .collect()
+}
+
+/// A directory, with the home directory as `~`.
+pub(super) fn directory(path: Option<&Path>) -> String {
+    let Some(path) = path else { return "-".to_owned() };
+    let home = env::var_os("HOME").filter(|home| !home.is_empty());
+    let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    one_line(&match below {
+        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    })
+}
+
+/// What a session is about: the name it was given, else its first prompt.
+pub(super) fn subject(session: &Session) -> String {
+    let subject = session.title.as_deref().or(session.prompt.as_deref());
+    one_line(subject.unwrap_or("-"))
+}
+
+/// What kind of process.
+pub(super) fn kind(kind: Role) -> &'static str {
+    match kind {
+        Role::Headless => "headless",
+        Role::Piped => "piped",
+        Role::Interactive => "interactive",
+        Role::Background => "background",
+        Role::Server => "server",
+    }
+}
+
+/// A count with a suffix for thousands.
+pub(super) fn count(number: u64) -> String {
+    match number {
+        0..10_000 => number.to_string(),
+        10_000..10_000_000 => format!("{}k", number / 1000),
+        _ => format!("{}M", number / 1_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_one_unit() {
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        let ago = |seconds: i64| age(Timestamp::new(now.as_second() - seconds, 0).ok(), now);
+        assert_eq!(ago(5), "5s");
+        assert_eq!(ago(-5), "0s");
+        assert_eq!(ago(-500), "in the future");
+        assert_eq!(ago(3599), "59m");
+        assert_eq!(ago(86_400), "24h");
+        assert_eq!(ago(86_400 * 13), "13d");
+        assert_eq!(ago(86_400 * 300), "42w");
+        assert_eq!(age(None, now), "-");
+    }
+}
