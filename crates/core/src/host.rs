@@ -103,7 +103,7 @@ pub struct Table {
     pub booted: Timestamp,
     /// How many units of [`Process::start`] make a second.
     pub ticks: i64,
-    /// Every process.
+    /// Every process; threads of the kernel itself may be left out.
     pub processes: Vec<Process>,
 }
 
@@ -167,8 +167,9 @@ pub trait Kernel {
     fn is_mine(&self, of: &ProcKey) -> Told<bool>;
     /// What it has open.
     fn open_files(&self, of: &ProcKey) -> Told<Vec<OpenFile>>;
-    /// The process with this pid, dead or alive, began this many clock ticks after boot.
-    fn began(&self, pid: u32, ticks: u64) -> Told<bool>;
+    /// The live process of this pid that began this many clock ticks after boot. Asked anew where
+    /// the host can: it may have begun after the pass.
+    fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>>;
     /// Pids that hold a flock on this file.
     fn lockers(&self, path: &Path) -> Told<Vec<u32>>;
 }

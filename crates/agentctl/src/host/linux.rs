@@ -77,8 +77,13 @@ impl Kernel for Proc {
         self.door(of)?.open_files()
     }
 
-    fn began(&self, pid: u32, ticks: u64) -> Told<bool> {
-        Ok(self.table()?.process(pid).is_some_and(|process| process.start == ticks))
+    fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {
+        let key = ProcKey { pid, start: ticks, boot: self.boot()?.to_owned() };
+        match Door::open(&key).and_then(|door| door.check()) {
+            Ok(()) => Ok(Some(key)),
+            Err(Refused::Gone | Refused::Reused | Refused::Rebooted) => Ok(None),
+            Err(Refused::Untold(why)) => Err(CannotTell(why)),
+        }
     }
 
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {

@@ -106,7 +106,7 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.open_files(of)
     }
 
-    fn began(&self, pid: u32, ticks: u64) -> Told<bool> {
+    fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {
         self.kernel.began(pid, ticks)
     }
 

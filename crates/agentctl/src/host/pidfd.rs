@@ -44,6 +44,14 @@ impl Handle {
         Ok(Self { fd })
     }
 
+    /// Waits for its end until `stop` can be read or is closed at its other end.
+    pub(crate) fn wait_unless(&self, stop: BorrowedFd<'_>) -> io::Result<Waited> {
+        wait_any(&[self.fd.as_fd(), stop], None)
+    }
+}
+
+#[cfg_attr(not(test), expect(dead_code, reason = "stop and wait are not there yet"))]
+impl Handle {
     /// Sends a signal to this process, never to a later one with its pid.
     pub(crate) fn signal(&self, signal: Signal) -> Result<(), Refused> {
         pidfd_send_signal(&self.fd, signal).map_err(|why| match why {
@@ -55,11 +63,6 @@ impl Handle {
     /// Waits for its end, for ever without a timeout.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<Waited> {
         wait_any(&[self.fd.as_fd()], timeout)
-    }
-
-    /// Waits for its end until `stop` can be read or is closed at its other end.
-    pub(crate) fn wait_unless(&self, stop: BorrowedFd<'_>) -> io::Result<Waited> {
-        wait_any(&[self.fd.as_fd(), stop], None)
     }
 
     /// It has not ended; a zombie has.

@@ -100,10 +100,11 @@ impl Kernel for Portable {
         Err(CannotTell("sysinfo does not tell open files".to_owned()))
     }
 
-    fn began(&self, pid: u32, ticks: u64) -> Told<bool> {
+    fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {
         let began = boot()?.saturating_add(ticks / TICKS_A_SECOND);
-        let process = self.table()?.process(pid);
-        Ok(process.is_some_and(|process| process.start.abs_diff(began) <= 1))
+        let table = self.table()?;
+        let process = table.process(pid).filter(|process| !process.zombie);
+        Ok(process.filter(|process| process.start.abs_diff(began) <= 1).map(|one| table.key(one)))
     }
 
     fn lockers(&self, _: &Path) -> Told<Vec<u32>> {
@@ -115,7 +116,8 @@ fn pass() -> Told<Table> {
     let boot = boot()?.to_string();
     let mut system = System::new().map_err(untold)?;
     refresh(&mut system, ProcessesToUpdate::All, ProcessRefreshKind::nothing());
-    let mut processes: Vec<Process> = system.processes().values().map(process).collect();
+    let programs = system.processes().values().filter(|process| process.thread_kind().is_none());
+    let mut processes: Vec<Process> = programs.map(process).collect();
     if processes.is_empty() {
         return Err(CannotTell("sysinfo sees no process, not even this one".to_owned()));
     }

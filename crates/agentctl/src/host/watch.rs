@@ -111,7 +111,7 @@ impl Asked {
     fn of(paths: &[PathBuf]) -> Self {
         let mut asked = Self { paths: Vec::new(), dirs: BTreeSet::new() };
         for path in paths {
-            let target = fs::canonicalize(path).ok().filter(|target| target != path);
+            let target = target(path).filter(|target| target != path);
             for seen in [Some(path.clone()), target].into_iter().flatten() {
                 asked.dirs.extend(parent(&seen).map(Path::to_owned));
                 asked.paths.push((seen, path.clone()));
@@ -136,6 +136,12 @@ impl Asked {
             queue.push(Change::File(path.clone()));
         }
     }
+}
+
+/// Where a path leads, or will lead once it exists.
+fn target(path: &Path) -> Option<PathBuf> {
+    let later = || Some(fs::canonicalize(parent(path)?).ok()?.join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(later)
 }
 
 /// The directory of a path; a bare name lies in the current one.

@@ -135,13 +135,11 @@ impl Survey<'_> {
     /// What became of the process the agent wrote down.
     fn written_down(&self, pid: u32, start: u64, written: Timestamp) -> Found {
         let Ok(table) = self.host.table() else { return Found::CannotTell };
-        let gone = || Found::Gone(ProcKey { pid, start, boot: table.boot.clone() });
-        let Some(key) = self.alive(pid) else { return gone() };
-        match self.host.began(pid, start) {
+        let key = match self.host.began(pid, start) {
             Err(_) => return Found::CannotTell,
-            Ok(false) => return gone(),
-            Ok(true) => {}
-        }
+            Ok(None) => return Found::Gone(ProcKey { pid, start, boot: table.boot.clone() }),
+            Ok(Some(key)) => key,
+        };
         // The same pid and ticks may come again after a reboot, but hardly for the same program.
         let recognised = self.live.iter().any(|process| process.key == key);
         match written >= table.booted || recognised {

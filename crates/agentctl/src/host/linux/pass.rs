@@ -10,18 +10,23 @@ use rustix::{
     param::clock_ticks_per_second,
     time::{ClockId, Timespec, clock_gettime},
 };
-use std::{io::Write, mem::MaybeUninit, thread};
+use std::{
+    ffi::CStr,
+    fmt::Arguments,
+    fs::File,
+    io::{Read, Write},
+    mem::MaybeUninit,
+};
 
 /// Longer than any line: some fifty numbers and a name.
 pub(super) const LINE: usize = 2048;
 
-/// The kernel takes most of the time of a pass to write its lines, and writes them side by side.
-const READERS: usize = 2;
+/// Room for a pid of ten digits and `/stat`.
+const LONGEST: usize = 16;
 
-/// For fewer processes a thread costs more than it saves.
-const SHARE: usize = 48;
+const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
-/// Every process there is now, sorted by pid.
+/// Every process that runs a program, or did, sorted by pid.
 pub(super) fn table(boot: &str) -> Told<Table> {
     let proc = open_dir(CWD, c"/proc").map_err(|why| untold("/proc", why))?;
     let booted = booted();
@@ -31,24 +36,26 @@ pub(super) fn table(boot: &str) -> Told<Table> {
 }
 
 /// A directory for listing.
-pub(super) fn open_dir(at: BorrowedFd<'_>, name: &std::ffi::CStr) -> Result<OwnedFd, Errno> {
-    openat(at, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+pub(super) fn open_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    openat(at, name, READ | OFlags::DIRECTORY, Mode::empty())
 }
 
 fn processes(proc: &OwnedFd) -> Told<Vec<Process>> {
     let pids = pids(proc).map_err(|why| untold("/proc", why))?;
-    let share = pids.len().div_ceil(pids.len().div_ceil(SHARE).clamp(1, READERS)).max(1);
-    let (mine, others) = pids.split_at(share.min(pids.len()));
-    thread::scope(|scope| {
-        let read = |pids| move || read_all(proc, pids);
-        let others: Vec<_> = others.chunks(share).map(|pids| scope.spawn(read(pids))).collect();
-        let mut found = read_all(proc, mine)?;
-        for other in others {
-            let died = |_| CannotTell("a reader of /proc died".to_owned());
-            found.extend(other.join().map_err(died)??);
+    // Asked after the pids: whoever is a kernel thread now is no process that was listed before.
+    let threads = kernel_threads(proc).unwrap_or_default();
+    let mut line = [0; LINE];
+    let mut found = Vec::with_capacity(pids.len());
+    for pid in pids.into_iter().filter(|pid| threads.binary_search(pid).is_err()) {
+        match one(proc, format_args!("{pid}/stat"), &mut line) {
+            Ok(0) => {}
+            Ok(read) => found.push(process(pid, line.get(..read).unwrap_or_default())?),
+            // Gone in mid-read, or hidden from us by the mount option `hidepid`.
+            Err(Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM) => {}
+            Err(why) => return Err(untold(&format!("/proc/{pid}/stat"), why)),
         }
-        Ok(found)
-    })
+    }
+    Ok(found)
 }
 
 /// Every pid in rising order, which is the order the kernel lists them in.
@@ -63,19 +70,22 @@ fn pids(proc: &OwnedFd) -> Result<Vec<u32>, Errno> {
     Ok(pids)
 }
 
-fn read_all(proc: &OwnedFd, pids: &[u32]) -> Told<Vec<Process>> {
+/// The kernel's own threads, which are half of a usual table and no programs. One list names them
+/// all; where there is none, as in a container, they are read like the others.
+fn kernel_threads(proc: &OwnedFd) -> Option<Vec<u32>> {
+    const KERNEL_THREAD: u64 = 0x0020_0000;
     let mut line = [0; LINE];
-    let mut found = Vec::with_capacity(pids.len());
-    for &pid in pids {
-        match one(proc, pid, &mut line) {
-            Ok(0) => {}
-            Ok(read) => found.push(process(pid, line.get(..read).unwrap_or_default())?),
-            // Gone in mid-read, or hidden from us by the mount option `hidepid`.
-            Err(Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM) => {}
-            Err(why) => return Err(untold(&format!("/proc/{pid}/stat"), why)),
-        }
+    let read = one(proc, format_args!("2/stat"), &mut line).ok()?;
+    let mother = Line::parse(line.get(..read)?)?;
+    if mother.field(9)? & KERNEL_THREAD == 0 {
+        return None;
     }
-    Ok(found)
+    let children = openat(proc, c"2/task/2/children", READ, Mode::empty()).ok()?;
+    let mut list = Vec::with_capacity(4096);
+    File::from(children).read_to_end(&mut list).ok()?;
+    let mut threads: Vec<u32> = list.split(|&byte| byte == b' ').filter_map(pid_of).collect();
+    threads.sort_unstable();
+    Some(threads)
 }
 
 fn pid_of(name: &[u8]) -> Option<u32> {
@@ -83,13 +93,12 @@ fn pid_of(name: &[u8]) -> Option<u32> {
     std::str::from_utf8(name).ok()?.parse().ok()
 }
 
-fn one(proc: &OwnedFd, pid: u32, line: &mut [u8; LINE]) -> Result<usize, Errno> {
-    let mut path = [0; 16];
+fn one(proc: &OwnedFd, name: Arguments<'_>, line: &mut [u8; LINE]) -> Result<usize, Errno> {
+    let mut path = [0; LONGEST];
     let mut left = path.as_mut_slice();
-    write!(left, "{pid}/stat").map_err(|_| Errno::NAMETOOLONG)?;
-    let end = 16 - left.len();
-    let file = openat(proc, &path[..end], OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    read(&file, line)
+    left.write_fmt(name).map_err(|_| Errno::NAMETOOLONG)?;
+    let end = LONGEST - left.len();
+    read(openat(proc, path.get(..end).unwrap_or_default(), READ, Mode::empty())?, line)
 }
 
 /// A line that is not understood blinds the pass: to leave a live process out would be to say

@@ -6,7 +6,7 @@ use agentctl_core::{
     host::{CannotTell, Env, Kernel},
     ident::ProcKey,
 };
-use std::{fs, path::PathBuf, process::Command, thread};
+use std::{fs, path::PathBuf, process::Command};
 
 fn fresh() -> Vec<Box<dyn Kernel>> {
     vec![Box::new(Native::new()), Box::new(Portable::new())]
@@ -62,6 +62,7 @@ fn which(program: &str) -> PathBuf {
     found.find(|file| file.is_file()).expect("the program is installed")
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn both_tables_agree_on_a_child() {
     let child = Running::sleeping();
@@ -69,8 +70,9 @@ fn both_tables_agree_on_a_child() {
         let table = kernel.table().expect("a table");
         let process = table.process(child.pid()).expect("the child").clone();
         let second = table.since(process.start).as_second();
-        let began = kernel.began(process.pid, ticks(child.pid())).expect("an answer");
-        let later = kernel.began(process.pid, ticks(child.pid()) + 300).expect("an answer");
+        let began = kernel.began(process.pid, ticks(child.pid())).expect("an answer").is_some();
+        let later =
+            kernel.began(process.pid, ticks(child.pid()) + 300).expect("an answer").is_some();
         ((process.parent, process.comm, process.zombie), second, (began, later))
     };
     let (native, portable) = (seen(&Native::new()), seen(&Portable::new()));
@@ -81,6 +83,7 @@ fn both_tables_agree_on_a_child() {
 }
 
 /// The start as an agent would write it down.
+#[cfg(target_os = "linux")]
 fn ticks(pid: u32) -> u64 {
     let line = fs::read_to_string(format!("/proc/{pid}/stat")).expect("a line");
     let rest = line.rsplit(')').next().expect("fields");
@@ -120,19 +123,22 @@ fn another_process_of_that_pid_tells_nothing() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn threads_are_no_processes() {
-    thread::scope(|scope| {
-        let (wait, ready) = std::sync::mpsc::channel::<()>();
-        scope.spawn(move || ready.recv());
-        let own = |kernel: &dyn Kernel| {
-            let table = kernel.table().expect("a table");
-            let me = table.process(std::process::id()).expect("this process");
-            table.processes.iter().filter(|process| process.comm == me.comm).count()
-        };
-        let counts: Vec<usize> = fresh().iter().map(|kernel| own(&**kernel)).collect();
-        drop(wait);
-        assert_eq!(counts.iter().max(), counts.iter().min());
+    let (told, tell) = std::sync::mpsc::channel();
+    let (stay, stop) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            told.send(fs::read_link("/proc/thread-self").expect("a link")).expect("a listener");
+            stop.recv()
+        });
+        let thread = tell.recv().expect("a thread");
+        let thread = thread.file_name().and_then(|id| id.to_str()?.parse().ok()).expect("an id");
+        for kernel in fresh() {
+            assert_eq!(kernel.table().expect("a table").process(thread), None);
+        }
+        drop(stay);
     });
 }
 

@@ -160,3 +160,22 @@ fn processes_that_vanish_in_mid_read_are_left_out() {
         }
     });
 }
+
+#[test]
+fn every_program_is_in_the_table() {
+    let programs = || {
+        let names = fs::read_dir("/proc").expect("a directory").filter_map(Result::ok);
+        let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let runs =
+            |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|argv| !argv.is_empty());
+        pids.filter(runs).collect::<Vec<u32>>()
+    };
+    let before = programs();
+    let proc = Proc::new();
+    let table = proc.table().expect("a table");
+    let after = programs();
+    let stayed = before.iter().filter(|pid| after.contains(pid));
+    let missing: Vec<_> = stayed.filter(|pid| table.process(**pid).is_none()).collect();
+    assert_eq!(missing, Vec::<&u32>::new());
+    assert!(table.processes.is_sorted_by(|a, b| a.pid < b.pid));
+}
