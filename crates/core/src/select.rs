@@ -30,6 +30,17 @@ impl Wanted {
         words
     }
 
+    /// Ended sessions may be among those meant.
+    pub fn is_of_the_past(self) -> bool {
+        StateName::ALL.into_iter().any(|state| {
+            let meant = match self {
+                Self::State(wanted) => wanted == state,
+                Self::Status(wanted) => wanted == state.status(),
+            };
+            meant && matches!(state.status(), Status::Stopped | Status::Error)
+        })
+    }
+
     fn is(self, session: &Session) -> bool {
         match self {
             Self::State(state) => session.state == state,
@@ -220,6 +231,8 @@ mod tests {
         assert_eq!(Wanted::state("running"), Some(Wanted::Status(Status::Running)));
         assert_eq!(Wanted::status("died"), Some(Wanted::State(StateName::Died)));
         assert_eq!(Wanted::state("gone"), None);
+        let past = |word| Wanted::state(word).is_some_and(Wanted::is_of_the_past);
+        assert_eq!(["died", "error", "running", "unknown"].map(past), [true, true, false, false]);
     }
 
     #[test]

@@ -20,18 +20,20 @@ const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Lists sessions.
 pub(super) fn run(here: &Here, args: List) -> Outcome {
-    let history = history(&args, here.now())?;
-    let wanted = args
+    let wanted: Vec<Wanted> = args
         .state
         .iter()
         .filter_map(|word| Wanted::state(word))
-        .chain(args.status.iter().filter_map(|word| Wanted::status(word)));
+        .chain(args.status.iter().filter_map(|word| Wanted::status(word)))
+        .collect();
+    let past = args.all || wanted.iter().any(|wanted| wanted.is_of_the_past());
+    let history = history(args.since.as_deref(), past, here.now())?;
     let ask = Ask {
         agents: args.agent,
         history,
         depth: if args.usage { Depth::Whole } else { Depth::Glance },
         filter: Filter {
-            wanted: wanted.collect(),
+            wanted,
             dirs: args.cwd.iter().map(|dir| ops::absolute(here, dir)).collect(),
             groups: args.group,
         },
@@ -66,11 +68,10 @@ fn order(sort: Sort) -> Order {
     }
 }
 
-/// How far back to look. Asking for a state that only ended sessions have, or for a time, is asking
-/// for ended sessions too.
-fn history(args: &List, now: Timestamp) -> Result<History, Error> {
-    match args.since.as_deref() {
-        None if args.all => Ok(History::Since(now.saturating_sub(WINDOW).unwrap_or(now))),
+/// How far back to look. Asking for a state of ended sessions, or for a time, is asking for them too.
+fn history(since: Option<&str>, past: bool, now: Timestamp) -> Result<History, Error> {
+    match since {
+        None if past => Ok(History::Since(now.saturating_sub(WINDOW).unwrap_or(now))),
         None => Ok(History::Skip),
         Some("all") => Ok(History::All),
         Some(text) => moment(text, now).map(History::Since).ok_or_else(|| {
