@@ -10,6 +10,7 @@ use crate::{
 use jiff::Timestamp;
 use serde::Serialize;
 use std::{
+    collections::HashSet,
     io,
     path::{Path, PathBuf},
 };
@@ -83,6 +84,19 @@ pub struct Listing {
     pub problems: Vec<Trouble>,
 }
 
+impl Listing {
+    /// Leaves out what was reached a second time by a link.
+    pub fn without_aliases(mut self, host: &dyn Host) -> Self {
+        let mut seen = HashSet::new();
+        let mut stubs: Vec<(PathBuf, Stub)> =
+            self.stubs.into_iter().map(|stub| (host.resolve(&stub.path), stub)).collect();
+        stubs.sort_by_key(|(real, stub)| *real != stub.path); // real names before aliases
+        stubs.retain(|(real, _)| seen.insert(real.clone()));
+        self.stubs = stubs.into_iter().map(|(_, stub)| stub).collect();
+        self
+    }
+}
+
 /// A path that could not be read or understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
@@ -126,8 +140,8 @@ pub struct Claim {
 /// What a running process tells of the session it has loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// What the agent says it is doing, where it says so.
-    pub says: Option<Say>,
+    /// What the agent says it is doing, and where it says so.
+    pub says: Option<(Say, Source)>,
     /// What kind of process the agent says it is.
     pub role: Option<Role>,
     /// The id may be a throwaway until a record exists under it, or this moment has passed.
@@ -149,6 +163,13 @@ pub struct Claims {
     pub claims: Vec<Claim>,
     /// What could not be read.
     pub problems: Vec<Trouble>,
+}
+
+impl Claims {
+    /// Nothing is claimed, because nothing can be read there.
+    pub fn unreadable(path: PathBuf, why: &io::Error) -> Self {
+        Self { claims: Vec::new(), problems: vec![Trouble { path, why: why.to_string() }] }
+    }
 }
 
 /// How much of a record to read.
@@ -236,8 +257,8 @@ pub trait Agent: Sync {
     fn holds(&self, store: &Path, open: &Path) -> Option<String>;
     /// All sessions of a store, from names and sizes alone.
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing>;
-    /// One session by its full id; `cwd` is a hint.
-    fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Option<Stub>;
+    /// The records of a full id, of which there may be copies; `cwd` is a hint where to look first.
+    fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub>;
     /// What one session says of itself.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
     /// A shell command that exits 0 if nothing native claims the session is loaded.

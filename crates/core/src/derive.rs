@@ -1,7 +1,7 @@
 //! Says what state a session is in. Pure and total: the same evidence has the same answer, always.
 
 use crate::{
-    evidence::{Ending, Evidence, Holder, Need, Pending, Reading, Role, Say, Tool, Turn},
+    evidence::{Ending, Evidence, Holder, Need, Pending, Reading, Role, Say, Suspect, Tool, Turn},
     proof::{Fact, Rule, Source},
 };
 use jiff::Timestamp;
@@ -69,7 +69,7 @@ fn held(seen: &Evidence, because: &mut Vec<Fact>) -> State {
                 format!("{} is alive", holder.key),
                 Source::Alive { process: holder.key.clone() },
             )
-            .at(holder.since),
+            .at(began(holder)),
         );
         let (rule, what) = match (&seen.id, holder.shared) {
             (None, _) => (Rule::Unnamed, "names no session"),
@@ -114,6 +114,9 @@ fn one(seen: &Evidence, holder: &Holder) -> (State, Vec<Fact>) {
         return (State::Unknown("its process has named no session".into()), Vec::new());
     }
     if let Some((say, source)) = &holder.says {
+        if let Some(answer) = asks(seen, *say) {
+            return answer;
+        }
         let (state, words) = match say {
             Say::Busy => (State::Working, "busy"),
             Say::Waiting(Need::Approval) => {
@@ -127,11 +130,25 @@ fn one(seen: &Evidence, holder: &Holder) -> (State, Vec<Fact>) {
     }
     match &seen.record {
         Reading::Failed { why, source } => {
+            let why = unread(why);
             let fact = Fact::new(Rule::Unreadable, why.clone(), source.clone());
-            (State::Unknown(why.clone()), vec![fact])
+            (State::Unknown(why), vec![fact])
         }
         Reading::Absent => by_turn(seen, holder, &Turn::None),
         Reading::Read(record) => by_turn(seen, holder, &record.turn),
+    }
+}
+
+/// Claude Code 2.1.197 calls every dialog a permission prompt; its transcript knows a question.
+fn asks(seen: &Evidence, say: Say) -> Option<(State, Vec<Fact>)> {
+    let Reading::Read(record) = &seen.record else { return None };
+    match (say, &record.turn) {
+        (Say::Waiting(_), Turn::Open { pending: Pending::Answer, line, alive }) => {
+            let fact = "it waits, and its newest turn has asked a question";
+            let fact = Fact::new(Rule::AgentSays, fact, line.clone()).at(*alive);
+            Some((State::Waiting(Need::Answer), vec![fact]))
+        }
+        _ => None,
     }
 }
 
@@ -172,7 +189,17 @@ fn by_turn(seen: &Evidence, holder: &Holder, turn: &Turn) -> (State, Vec<Fact>) 
 fn one_shot_works(holder: &Holder) -> Fact {
     let fact = "the process answers one prompt and has not ended its turn";
     Fact::new(Rule::OneShotWorks, fact, Source::Alive { process: holder.key.clone() })
-        .at(holder.since)
+        .at(began(holder))
+}
+
+/// When it began, as it is shown.
+pub(crate) fn began(holder: &Holder) -> Timestamp {
+    whole_second(holder.since)
+}
+
+/// Finer than that, a start that is counted from the boot differs from one look to the next.
+fn whole_second(at: Timestamp) -> Timestamp {
+    Timestamp::new(at.as_second(), 0).unwrap_or(at)
 }
 
 fn pending_state(pending: &Pending, tool: &Tool) -> (State, Option<Fact>) {
@@ -212,7 +239,7 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
     }
     if let Some(first) = seen.suspects.iter().min_by_key(|suspect| &suspect.key) {
         for suspect in &seen.suspects {
-            because.push(may_hold(suspect.since, &suspect.key));
+            because.push(may_hold(suspect));
         }
         return State::Unknown(format!("may be held by pid {}", first.key.pid));
     }
@@ -223,10 +250,12 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
     ended_state(&seen.record, because)
 }
 
-fn may_hold(since: Timestamp, key: &crate::ident::ProcKey) -> Fact {
+fn may_hold(suspect: &Suspect) -> Fact {
+    let key = &suspect.key;
     let fact =
         format!("{key} could hold it: it left no trail, and runs since before the last write");
-    Fact::new(Rule::MayBeHeld, fact, Source::Alive { process: key.clone() }).at(since)
+    let source = Source::Alive { process: key.clone() };
+    Fact::new(Rule::MayBeHeld, fact, source).at(whole_second(suspect.since))
 }
 
 fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
@@ -237,8 +266,9 @@ fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
             State::Unknown(why.into())
         }
         Reading::Failed { why, source } => {
+            let why = unread(why);
             because.push(Fact::new(Rule::Unreadable, why.clone(), source.clone()));
-            State::Unknown(why.clone())
+            State::Unknown(why)
         }
         Reading::Read(record) => match &record.turn {
             Turn::None => State::Done,
@@ -257,6 +287,10 @@ fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
             }
         },
     }
+}
+
+fn unread(why: &str) -> String {
+    format!("cannot read its record: {why}")
 }
 
 fn ended(how: &Ending) -> String {

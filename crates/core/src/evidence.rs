@@ -115,6 +115,8 @@ pub struct Record {
     pub forked_from: Option<String>,
     /// Put away by the user.
     pub archived: bool,
+    /// What of it could not be read, though its turn could.
+    pub gap: Option<String>,
 }
 
 impl Record {
@@ -136,6 +138,7 @@ impl Record {
             parent: None,
             forked_from: None,
             archived: false,
+            gap: None,
         }
     }
 }

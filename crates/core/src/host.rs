@@ -7,12 +7,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     io,
     path::{Path, PathBuf},
 };
 
 /// Environment variables, passed in rather than read.
-pub type Env = BTreeMap<String, String>;
+pub type Env = BTreeMap<String, OsString>;
 
 /// Why this host cannot answer. An empty answer would be a lie.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]

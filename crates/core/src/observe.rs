@@ -40,6 +40,8 @@ pub struct Candidate {
     lost: Vec<Source>,
     suspects: Vec<Live>,
     about: About,
+    /// Where its process was started.
+    started_in: Option<PathBuf>,
     /// Why its holder cannot be seen.
     hidden: Option<String>,
 }
@@ -106,7 +108,7 @@ impl<'a> Survey<'a> {
         survey
     }
 
-    /// Sessions of this full id, whether alive or not: the quick way to one session.
+    /// As [`Survey::new`] for live sessions, and with those of this full id, ended or not.
     pub fn of(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
         let mut survey = Self::new(agent, host, env, History::Skip);
         for store in survey.stores.clone() {
@@ -114,12 +116,11 @@ impl<'a> Survey<'a> {
             if survey.candidates.iter().any(known) {
                 continue;
             }
-            if let Some(stub) = agent.find(host, &store, id, None) {
+            for stub in agent.find(host, &store, id, None) {
                 let candidate = survey.ended(&store, stub);
                 survey.candidates.push(candidate);
             }
         }
-        survey.candidates.retain(|candidate| candidate.id.as_deref() == Some(id));
         survey
     }
 
@@ -152,6 +153,7 @@ impl Candidate {
             lost: Vec::new(),
             suspects: Vec::new(),
             about: About::default(),
+            started_in: None,
             hidden: None,
         }
     }

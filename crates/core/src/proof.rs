@@ -15,6 +15,7 @@ pub enum Source {
     /// A line of a native file.
     Line {
         /// The file.
+        #[serde(serialize_with = "crate::text::path")]
         path: PathBuf,
         /// Where the line begins.
         offset: u64,
@@ -24,6 +25,7 @@ pub enum Source {
     /// A small native file, rewritten in place.
     File {
         /// The file.
+        #[serde(serialize_with = "crate::text::path")]
         path: PathBuf,
         /// A part of it that decides.
         shows: String,
@@ -41,6 +43,7 @@ pub enum Source {
     /// A kernel lock is held.
     Lock {
         /// The locked file.
+        #[serde(serialize_with = "crate::text::path")]
         path: PathBuf,
         /// Who holds it.
         pid: u32,
@@ -48,11 +51,13 @@ pub enum Source {
     /// Nobody holds a kernel lock on this file.
     NoLock {
         /// The file.
+        #[serde(serialize_with = "crate::text::path")]
         path: PathBuf,
     },
     /// A process has this file open.
     OpenFile {
         /// The file.
+        #[serde(serialize_with = "crate::text::path")]
         path: PathBuf,
         /// Who has it open.
         pid: u32,
@@ -79,6 +84,7 @@ pub enum Source {
     /// A path that could not be read.
     Unreadable {
         /// The path.
+        #[serde(serialize_with = "crate::text::path")]
         path: PathBuf,
     },
     /// This host cannot answer.

@@ -1,6 +1,10 @@
 //! Which sessions are meant: filters, prefixes of ids, order.
 
-use crate::wire::{Session, StateName, Status};
+use crate::{
+    ident::ProcKey,
+    proof::{Rule, Source},
+    wire::{Because, Session, StateName, Status},
+};
 use std::{cmp::Reverse, path::PathBuf};
 
 /// What a person or a script asked for by a state or a status word.
@@ -121,6 +125,27 @@ fn attention(session: &Session) -> Option<StateName> {
     (session.live || session.state == StateName::Unknown).then_some(session.state)
 }
 
+/// Leaves out a process that has named no session where one session is known to be all it may hold:
+/// that row says so already.
+pub fn join_unnamed(sessions: &mut Vec<Session>) {
+    let suspects = |session: &Session| -> Vec<ProcKey> {
+        let facts = session.because.iter().filter(|because| because.rule == Rule::MayBeHeld);
+        let process = |because: &Because| match &because.source {
+            Source::Alive { process } => Some(process.clone()),
+            _ => None,
+        };
+        facts.filter_map(process).collect()
+    };
+    let held: Vec<Vec<ProcKey>> = sessions.iter().map(suspects).collect();
+    sessions.retain(|session| {
+        let Some(process) = session.process.as_ref().filter(|_| session.id.is_none()) else {
+            return true;
+        };
+        let mut may = held.iter().filter(|suspects| suspects.contains(process));
+        !matches!((may.next(), may.next()), (Some(only), None) if only.len() == 1)
+    });
+}
+
 /// How a person names a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
@@ -162,7 +187,10 @@ impl Name {
     /// Whether this session may be the one meant.
     pub fn means(&self, session: &Session) -> bool {
         match self {
-            Self::Pid(pid) => session.pid == Some(*pid),
+            Self::Pid(pid) => {
+                let also = session.processes.iter().any(|process| process.pid == *pid);
+                session.pid == Some(*pid) || also
+            }
             Self::Id { dir, .. } => {
                 let here = dir.is_none() || session.cwd == *dir;
                 session.id.as_deref().is_some_and(|id| self.fits(id)) && here
@@ -216,7 +244,10 @@ pub fn shortest(ids: &[&str], short: impl Fn(usize) -> usize) -> Vec<usize> {
             lengths[at] = lengths[at].max(needed);
         }
     }
-    lengths.into_iter().zip(ids).map(|(length, id)| length.min(id.len())).collect()
+    let whole = |(length, id): (usize, &&str)| {
+        (length..id.len()).find(|&at| id.is_char_boundary(at)).unwrap_or(id.len())
+    };
+    lengths.into_iter().zip(ids).map(whole).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! Native text made fit for people: untrusted, of any length, in any encoding.
 
+use serde::Serializer;
+use std::path::{Path, PathBuf};
+
 /// Longest excerpt of a prompt or message that a record carries, in characters.
 pub const EXCERPT: usize = 2000;
 
@@ -40,6 +43,19 @@ pub fn one_line(text: &str) -> String {
 /// Many lines, safe to show: newlines and tabs stay, anything hostile is dropped.
 pub fn many_lines(text: &str) -> String {
     text.chars().filter(|&c| matches!(c, '\n' | '\t') || !is_hostile(c)).collect()
+}
+
+/// A path as JSON text: names that are not UTF-8 are shown as well as they can be.
+pub fn path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
+}
+
+/// The same for a path that may be missing.
+pub fn path_if_any<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(found) => self::path(found, to),
+        None => to.serialize_none(),
+    }
 }
 
 #[cfg(test)]

@@ -92,9 +92,9 @@ impl FixtureHost {
 
     /// The environment of whoever asks.
     pub fn env(&self) -> Env {
-        let mut env = self.facts.env.clone();
-        let home = self.facts.home.to_string_lossy().into_owned();
-        env.entry("HOME".to_owned()).or_insert(home);
+        let given = self.facts.env.iter().map(|(name, value)| (name.clone(), value.into()));
+        let mut env: Env = given.collect();
+        env.entry("HOME".to_owned()).or_insert(self.facts.home.clone().into());
         env
     }
 }

@@ -1,7 +1,10 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
 use agentctl_core::{agents, select::Wanted};
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{BoolishValueParser, PossibleValuesParser},
+};
 use std::path::PathBuf;
 
 /// The truth about every coding agent on this machine, with proof.
@@ -16,6 +19,7 @@ pub(super) struct Cli {
     pub(super) command: Command,
     /// Ask the kernel through portable calls only, as on other systems than Linux
     #[arg(long, global = true, hide = true, env = "AGENTCTL_PORTABLE")]
+    #[arg(value_parser = BoolishValueParser::new())]
     pub(super) portable: bool,
 }
 

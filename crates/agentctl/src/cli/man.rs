@@ -9,19 +9,16 @@ use crate::{
     view,
 };
 use clap::{Command, CommandFactory};
-use std::{fs, io};
+use std::{fs, io, path::Path};
 
 /// Prints one page, or writes all of them.
 pub(super) fn run(args: Man) -> Outcome {
     let mut program = Cli::command();
     program.build();
     if let Some(dir) = args.dir {
-        fs::create_dir_all(&dir)?;
-        fs::write(dir.join("agentctl.1"), page(&program)?)?;
-        for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
-            let name = format!("agentctl-{}.1", command.get_name());
-            fs::write(dir.join(name), page(command)?)?;
-        }
+        write_all(&program, &dir).map_err(|why| {
+            Error::new(Kind::Io, format!("cannot write pages to {}: {why}", dir.display()))
+        })?;
         return Ok(0);
     }
     let chosen = match &args.command {
@@ -33,6 +30,16 @@ pub(super) fn run(args: Man) -> Outcome {
     };
     view::raw(&page(chosen)?)?;
     Ok(0)
+}
+
+fn write_all(program: &Command, dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    fs::write(dir.join("agentctl.1"), page(program)?)?;
+    for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
+        let name = format!("agentctl-{}.1", command.get_name());
+        fs::write(dir.join(name), page(command)?)?;
+    }
+    Ok(())
 }
 
 fn page(command: &Command) -> io::Result<Vec<u8>> {

@@ -10,7 +10,7 @@ use agentctl_core::{
 use jiff::Timestamp;
 use rustix::process::geteuid;
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -81,7 +81,8 @@ impl Kernel for Portable {
             (!lines.is_empty()).then(|| {
                 let lines = lines.iter().rev().map(|line| text(line)); // the first counts
                 let pair = |line: String| {
-                    line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    line.split_once('=')
+                        .map(|(name, value)| (name.to_owned(), OsString::from(value)))
                 };
                 lines.filter_map(pair).filter(|(name, _)| names.contains(&name.as_str())).collect()
             })

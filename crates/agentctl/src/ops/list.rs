@@ -5,7 +5,7 @@ use agentctl_core::{
     agent::Depth,
     agents,
     observe::{Candidate, History},
-    select::{Filter, Order, sort},
+    select::{Filter, Order, join_unnamed, sort},
     wire::{SCHEMA, Session, Sessions, StateName},
 };
 use std::path::PathBuf;
@@ -32,13 +32,15 @@ pub(crate) struct Ask {
 pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
     let host = here.host();
     let mut surveys = observe::all(host, &observe::chosen(&ask.agents), ask.history);
-    let problems = observe::problems(&mut surveys);
+    let mut problems = observe::problems(&mut surveys);
     let candidates: Vec<(usize, &Candidate)> = surveys
         .iter()
         .enumerate()
         .flat_map(|(at, survey)| survey.candidates.iter().map(move |one| (at, one)))
         .collect();
-    let mut sessions = observe::sessions(&surveys, &candidates, ask.depth);
+    let (mut sessions, unread) = observe::sessions(&surveys, &candidates, ask.depth);
+    problems.extend(unread);
+    join_unnamed(&mut sessions);
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);
     sessions.truncate(ask.limit.unwrap_or(usize::MAX));

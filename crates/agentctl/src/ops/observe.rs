@@ -5,7 +5,7 @@ use agentctl_core::{
     agent::{Agent, Depth},
     agents,
     host::{Env, Host},
-    observe::{Candidate, History, Survey},
+    observe::{self, Candidate, History, Survey},
     wire::{Problem, Session},
 };
 use std::{
@@ -22,7 +22,7 @@ pub(super) fn environment() -> Env {
     let names = agents::ALL.iter().flat_map(|agent| agent.card().variables).copied();
     names
         .chain(["HOME"])
-        .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
+        .filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)))
         .collect()
 }
 
@@ -72,7 +72,15 @@ pub(super) fn sessions(
     surveys: &[Survey<'_>],
     chosen: &[(usize, &Candidate)],
     depth: Depth,
-) -> Vec<Session> {
+) -> (Vec<Session>, Vec<Problem>) {
+    let all = read(surveys, chosen, depth);
+    let (sessions, problems): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    (sessions, problems.into_iter().flatten().map(Problem::from).collect())
+}
+
+type Read = (Session, Option<observe::Problem>);
+
+fn read(surveys: &[Survey<'_>], chosen: &[(usize, &Candidate)], depth: Depth) -> Vec<Read> {
     let read =
         |&(survey, candidate): &(usize, &Candidate)| surveys[survey].session(candidate, depth);
     let cores = thread::available_parallelism().map_or(1, usize::from);

@@ -8,7 +8,7 @@ use agentctl_core::{
     host::Host,
     observe::{Candidate, History, Survey},
     select::{Choice, Name, choose, shortest},
-    wire::{OneSession, SCHEMA, Session},
+    wire::{OneSession, Problem, SCHEMA, Session},
 };
 
 /// Length of a full id of any agent known so far.
@@ -16,8 +16,10 @@ const FULL: usize = 36;
 
 /// One session, read to this depth.
 pub(crate) fn status(here: &Here, name: &str, depth: Depth) -> Result<OneSession, Error> {
-    let (session, mut surveys) = find(here.host(), name, depth)?;
-    Ok(OneSession { schema: SCHEMA, session, problems: observe::problems(&mut surveys) })
+    let Found { session, mut surveys, unread } = find(here.host(), name, depth)?;
+    let mut problems = observe::problems(&mut surveys);
+    problems.extend(unread.into_iter().filter(|problem| problem.path == session.source));
+    Ok(OneSession { schema: SCHEMA, session, problems })
 }
 
 /// The agent and the transcript of a session.
@@ -25,7 +27,7 @@ pub(super) fn transcript(
     host: &dyn Host,
     name: &str,
 ) -> Result<(&'static dyn Agent, Session, Option<Stub>), Error> {
-    let (session, surveys) = find(host, name, Depth::Glance)?;
+    let Found { session, surveys, .. } = find(host, name, Depth::Glance)?;
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     let candidates = surveys.iter().flat_map(|survey| &survey.candidates);
     let mut stubs = candidates.filter_map(|candidate| candidate.stub.as_ref());
@@ -33,17 +35,20 @@ pub(super) fn transcript(
     Ok((agent, session, stub))
 }
 
-fn find<'a>(
-    host: &'a dyn Host,
-    text: &str,
-    depth: Depth,
-) -> Result<(Session, Vec<Survey<'a>>), Error> {
+/// The session that is meant, and what was seen around it.
+struct Found<'a> {
+    session: Session,
+    surveys: Vec<Survey<'a>>,
+    unread: Vec<Problem>,
+}
+
+fn find<'a>(host: &'a dyn Host, text: &str, depth: Depth) -> Result<Found<'a>, Error> {
     let name = Name::parse(text).ok_or_else(|| {
         Error::new(Kind::Usage, format!("not a session id: {text:?}"))
             .hint("use an id or a prefix of it, ID@DIR, or pid:N")
     })?;
     let surveys = match &name {
-        Name::Id { prefix, .. } if prefix.len() >= FULL => {
+        Name::Id { prefix, dir: None } if prefix.len() >= FULL => {
             observe::surveys(host, agents::ALL, |agent, env| Survey::of(agent, host, env, prefix))
         }
         Name::Id { .. } => observe::all(host, agents::ALL, History::All),
@@ -59,9 +64,9 @@ fn find<'a>(
         .flat_map(|(at, survey)| survey.candidates.iter().map(move |one| (at, one)))
         .filter(|(_, candidate)| fits(candidate))
         .collect();
-    let sessions = observe::sessions(&surveys, &candidates, depth);
+    let (sessions, unread) = observe::sessions(&surveys, &candidates, depth);
     match choose(&name, sessions) {
-        Choice::One(session) => Ok((*session, surveys)),
+        Choice::One(session) => Ok(Found { session: *session, surveys, unread }),
         Choice::Nothing => Err(Error::new(Kind::NoSession, format!("no session {text}"))
             .hint("run `agentctl list -a --since all` to see every session")),
         Choice::Several(several) => Err(ambiguous(text, &several)),
@@ -79,7 +84,8 @@ fn ambiguous(text: &str, several: &[Session]) -> Error {
         .map(|(session, length)| {
             let id = session.id.as_deref().unwrap_or_default();
             let cwd = session.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default();
-            format!("  {}  {}  {}  {cwd}", &id[..length], session.agent, session.state.name())
+            let id = id.get(..length).unwrap_or(id);
+            format!("  {id}  {}  {}  {cwd}", session.agent, session.state.name())
         })
         .collect();
     if several.len() > SHOWN {

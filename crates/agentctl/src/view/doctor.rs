@@ -30,7 +30,7 @@ fn checkup(out: &mut impl Write, paint: Paint, agent: &Checkup) -> io::Result<()
     writeln!(out, "\n{} {}", paint.bold(&agent.title), paint.faint(&agent.agent))?;
     match &agent.program {
         Some(program) => {
-            let version = agent.version.as_deref().unwrap_or("version not told");
+            let version = one_line(agent.version.as_deref().unwrap_or("version not told"));
             writeln!(out, "  program   {} ({version})", words::directory(Some(program)))?;
         }
         None => writeln!(out, "  program   not on the search path")?,

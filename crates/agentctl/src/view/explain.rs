@@ -42,7 +42,7 @@ fn fact(
 ) -> io::Result<()> {
     let when = because
         .at
-        .map(|at| format!(" ({}, {} ago)", words::moment(at), words::age(Some(at), now)))
+        .map(|at| format!(" ({}, {})", words::moment(at), words::ago(at, now)))
         .unwrap_or_default();
     writeln!(out, "{number}. {}{}", paint.bold(&one_line(&because.fact)), paint.faint(&when))?;
     writeln!(out, "   {} {}", paint.faint("source"), source(&because.source))?;

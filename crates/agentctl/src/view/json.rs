@@ -3,14 +3,14 @@
 use agentctl_core::text::is_hostile;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 /// Prints a whole answer.
 pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    value.serialize(&mut Serializer::with_formatter(&mut out, Safe(PrettyFormatter::new())))?;
-    writeln!(out)?;
-    out.flush()
+    let mut text = Vec::new();
+    value.serialize(&mut Serializer::with_formatter(&mut text, Safe(PrettyFormatter::new())))?;
+    text.push(b'\n');
+    raw(&text) // all of it or nothing: half an answer would read as another
 }
 
 /// Prints one line of a stream.

@@ -22,9 +22,10 @@ impl Paint {
     }
 
     fn wanted(terminal: bool) -> Self {
-        let said = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self(said("CLICOLOR_FORCE") || (terminal && !said("NO_COLOR") && !dumb))
+        let said = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let forced = said("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        let dumb = said("TERM").is_some_and(|term| term == "dumb");
+        Self(said("NO_COLOR").is_none() && (forced || (terminal && !dumb)))
     }
 
     fn with(self, code: &str, text: &str) -> String {

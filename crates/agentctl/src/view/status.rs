@@ -31,7 +31,7 @@ pub(crate) fn session(session: &Session, now: Timestamp) -> io::Result<()> {
 fn fields(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
     let line = |text: &Option<String>| text.as_deref().map(one_line);
     let when = |at: Option<Timestamp>| {
-        at.map(|at| format!("{} ({} ago)", words::moment(at), words::age(Some(at), now)))
+        at.map(|at| format!("{} ({})", words::moment(at), words::ago(at, now)))
     };
     let path = |path: &Option<std::path::PathBuf>| {
         path.as_ref().map(|path| one_line(&path.to_string_lossy()))

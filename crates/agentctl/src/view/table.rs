@@ -7,7 +7,7 @@ use std::{
     env,
     io::{self, BufWriter, IsTerminal, Write},
 };
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// What to show.
 pub(crate) struct Columns {
@@ -28,16 +28,16 @@ pub(crate) fn sessions(found: &Sessions, columns: &Columns, now: Timestamp) -> i
     }
     let sessions = families(&found.sessions);
     let names = words::names(&sessions);
-    let heads = heads(columns);
-    let rows: Vec<Vec<String>> =
-        sessions.iter().zip(&names).map(|(one, name)| row(one, name, columns, now)).collect();
-    let widths = widths(&heads, &rows, screen().filter(|_| !columns.wide));
+    let rows = sessions.iter().zip(&names).map(|(one, name)| row(one, name, columns, now));
+    let mut table = Table { heads: heads(columns), rows: rows.collect() };
+    let screen = screen().filter(|_| !columns.wide);
+    let widths = table.fit(screen);
     let paint = Paint::stdout();
     let mut out = BufWriter::new(io::stdout().lock());
-    let head: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
+    let head: Vec<String> = table.heads.iter().map(|head| (*head).to_owned()).collect();
     writeln!(out, "{}", paint.faint(line(&head, &widths, |_, cell| cell).trim_end()))?;
-    for (row, session) in rows.iter().zip(&sessions) {
-        let painted = |at: usize, cell: String| match heads[at] {
+    for (row, session) in table.rows.iter().zip(&sessions) {
+        let painted = |at: usize, cell: String| match table.heads[at] {
             "ID" => paint.name(&cell),
             "STATE" => paint.state(session.state, &cell),
             "UPDATED" | "STARTED" => paint.faint(&cell),
@@ -46,6 +46,69 @@ pub(crate) fn sessions(found: &Sessions, columns: &Columns, now: Timestamp) -> i
         writeln!(out, "{}", line(row, &widths, painted).trim_end())?;
     }
     out.flush()
+}
+
+/// Columns and their cells.
+struct Table {
+    heads: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Widths that fit the screen: where it is too narrow, the last columns are cut, then the columns
+    /// that say least are left out.
+    fn fit(&mut self, screen: Option<usize>) -> Vec<usize> {
+        const LEAVE_OUT: [&str; 5] = ["DIRECTORY", "UPDATED", "AGENT", "CACHE", "COST"];
+        let Some(screen) = screen else { return self.widest() };
+        for name in LEAVE_OUT {
+            if self.least() <= screen {
+                break;
+            }
+            self.leave_out(name);
+        }
+        let mut widths = self.widest();
+        while total(&widths) > screen {
+            let may_shrink = |at: &usize| widths[*at] > LEAST && self.is_elastic(*at);
+            let elastic = (0..widths.len()).filter(may_shrink).max_by_key(|at| widths[*at]);
+            let any =
+                || (0..widths.len()).filter(|at| widths[*at] > 1).max_by_key(|at| widths[*at]);
+            match elastic.or_else(any) {
+                Some(at) => widths[at] -= 1,
+                None => break,
+            }
+        }
+        widths
+    }
+
+    fn is_elastic(&self, at: usize) -> bool {
+        matches!(self.heads[at], "DIRECTORY" | "SUBJECT")
+    }
+
+    /// The width of each column that holds every cell.
+    fn widest(&self) -> Vec<usize> {
+        let cells = |at: usize| self.rows.iter().map(move |row| row[at].width()).max();
+        let widest = |(at, head): (usize, &&str)| head.width().max(cells(at).unwrap_or(0));
+        self.heads.iter().enumerate().map(widest).collect()
+    }
+
+    /// The least this table can be shown in without cutting what is not meant to be cut.
+    fn least(&self) -> usize {
+        let widths = self.widest();
+        let least = |(at, width): (usize, &usize)| match self.is_elastic(at) {
+            true => LEAST.min(*width),
+            false => *width,
+        };
+        total(&widths.iter().enumerate().map(least).collect::<Vec<_>>())
+    }
+
+    fn leave_out(&mut self, name: &str) {
+        if let Some(at) = self.heads.iter().position(|head| *head == name) {
+            self.heads.remove(at);
+            for row in &mut self.rows {
+                row.remove(at);
+            }
+        }
+    }
 }
 
 /// Sub-agents stand below their parents, where both are shown.
@@ -117,20 +180,9 @@ fn row(session: &Session, name: &str, columns: &Columns, now: Timestamp) -> Vec<
     row
 }
 
-/// Widths that hold every cell, with the last two columns cut where the screen is too narrow.
-fn widths(heads: &[&str], rows: &[Vec<String>], screen: Option<usize>) -> Vec<usize> {
-    let widest = |at: usize| rows.iter().map(|row| row[at].width()).max().unwrap_or(0);
-    let mut widths: Vec<usize> =
-        heads.iter().enumerate().map(|(at, head)| head.width().max(widest(at))).collect();
-    let Some(screen) = screen else { return widths };
-    let last = widths.len() - 1;
-    let gaps = GAP.len() * last;
-    let fixed: usize = widths[..last - 1].iter().sum::<usize>() + gaps;
-    let left = screen.saturating_sub(fixed);
-    let directory = widths[last - 1].min((left / 2).max(LEAST));
-    widths[last - 1] = directory;
-    widths[last] = widths[last].min(left.saturating_sub(directory).max(LEAST));
-    widths
+/// Width of a line of these columns.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
 }
 
 fn line(cells: &[String], widths: &[usize], paint: impl Fn(usize, String) -> String) -> String {
@@ -152,14 +204,11 @@ fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    let mut used = 1;
-    let fits = |c: &char| {
-        used += c.width().unwrap_or(0);
-        used <= width
-    };
-    let mut short: String = text.chars().take_while(fits).collect();
-    short.push('…');
-    short
+    // Characters join: only the width of the whole beginning counts.
+    let fits = |end: &usize| text[..*end].width() < width;
+    let ends = text.char_indices().map(|(at, _)| at);
+    let end = ends.take_while(fits).last().unwrap_or(0);
+    format!("{}…", &text[..end])
 }
 
 /// Width of the terminal; `None` where output goes elsewhere and nothing need be cut.
@@ -185,10 +234,19 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_screen_cuts_the_last_columns_only() {
-        let rows = vec![vec!["x".repeat(8), "/d".repeat(30), "s".repeat(100)]];
-        let found = widths(&["ID", "DIRECTORY", "SUBJECT"], &rows, Some(60));
-        assert_eq!(found, [8, 24, 24]);
-        assert_eq!(found.iter().sum::<usize>() + 2 * GAP.len(), 60);
+    fn a_narrow_screen_cuts_the_last_columns_and_then_leaves_some_out() {
+        let table = || Table {
+            heads: vec!["ID", "AGENT", "DIRECTORY", "SUBJECT"],
+            rows: vec![vec!["x".repeat(8), "a".repeat(11), "/d".repeat(30), "s".repeat(100)]],
+        };
+        for screen in [200, 100, 80, 60, 40, 20, 10] {
+            let mut table = table();
+            let widths = table.fit(Some(screen));
+            assert!(total(&widths) <= screen, "{screen}: {widths:?}");
+        }
+        let mut table = table();
+        assert_eq!(table.fit(Some(80)), [8, 11, 28, 27]);
+        assert_eq!(table.fit(Some(20)).len(), 2);
+        assert_eq!(table.heads, ["ID", "SUBJECT"]);
     }
 }

@@ -10,18 +10,28 @@ use agentctl_core::{
 use jiff::Timestamp;
 use std::{env, path::Path};
 
+const FUTURE: &str = "in the future";
+
 /// How long ago, in one unit.
 pub(super) fn age(at: Option<Timestamp>, now: Timestamp) -> String {
     let Some(at) = at else { return "-".to_owned() };
     let seconds = now.duration_since(at).as_secs();
     match seconds {
-        ..-60 => "in the future".to_owned(), // a clock was wrong: say so rather than guess
+        ..-60 => FUTURE.to_owned(), // a clock was wrong: say so rather than guess
         ..60 => format!("{}s", seconds.max(0)),
         60..3600 => format!("{}m", seconds / 60),
         3600..172_800 => format!("{}h", seconds / 3600),
         172_800..1_209_600 => format!("{}d", seconds / 86_400),
         1_209_600..31_536_000 => format!("{}w", seconds / 604_800),
         _ => format!("{}y", seconds / 31_536_000),
+    }
+}
+
+/// How long ago, as said in a sentence.
+pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {
+    match age(Some(at), now).as_str() {
+        FUTURE => FUTURE.to_owned(),
+        age => format!("{age} ago"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The evidence for one session: its record, its holders, and what may hold it.
 
-use super::{Candidate, History, Live, Survey};
+use super::{Candidate, History, Live, Problem, Survey};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
@@ -76,19 +76,26 @@ impl Survey<'_> {
         }
     }
 
-    /// The session as programs see it.
-    pub fn session(&self, candidate: &Candidate, depth: Depth) -> Session {
+    /// The session as programs see it, and what of it could not be read.
+    pub fn session(&self, candidate: &Candidate, depth: Depth) -> (Session, Option<Problem>) {
         let seen = self.look(candidate, depth);
+        let why = match &seen.record {
+            Reading::Failed { why, .. } => Some(why.clone()),
+            Reading::Read(record) => record.gap.clone(),
+            Reading::Absent => None,
+        };
+        let path = candidate.stub.as_ref().map(|stub| stub.path.clone());
+        let problem = why.map(|why| Problem { agent: self.agent.card().name, path, why });
         let verdict = derive(&seen);
         let around = Around {
             host: self.host.machine().to_owned(),
             source: candidate.stub.as_ref().map(|stub| stub.path.clone()),
             written: candidate.stub.as_ref().map(|stub| stub.updated),
-            cwd: candidate.about.cwd.clone(),
+            cwd: candidate.about.cwd.clone().or(candidate.started_in.clone()),
             title: candidate.about.title.clone(),
             started: candidate.about.started,
         };
-        Session::new(seen, verdict, around)
+        (Session::new(seen, verdict, around), problem)
     }
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
@@ -96,7 +103,7 @@ impl Survey<'_> {
         match self.agent.read(self.host, stub, depth) {
             Ok(record) => Reading::Read(Box::new(record)),
             Err(why) => Reading::Failed {
-                why: format!("cannot read {}: {why}", stub.path.display()),
+                why: why.to_string(),
                 source: Source::Unreadable { path: stub.path.clone() },
             },
         }
@@ -157,7 +164,9 @@ impl Survey<'_> {
         for process in below.filter_map(|pid| table.process(pid)).filter(|p| !p.zombie) {
             match self.host.env(&table.key(process), &[variable]) {
                 Ok(env) => {
-                    if let Some(value) = env.get(variable).filter(|value| values.contains(value)) {
+                    let value = env.get(variable).and_then(|value| value.to_str());
+                    if let Some(value) = value.filter(|value| values.iter().any(|one| one == value))
+                    {
                         let pid = process.pid;
                         return Tool::Runs(Source::Variable { variable: pair(value), pid });
                     }

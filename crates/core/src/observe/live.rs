@@ -9,7 +9,10 @@ use crate::{
     proof::Source,
 };
 use jiff::Timestamp;
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// A live process of the agent that holds, or may hold, sessions.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub(super) struct Live {
     pub(super) key: ProcKey,
     pub(super) since: Timestamp,
     role: Role,
+    parent: u32,
+    argv: Vec<String>,
     cwd: Option<PathBuf>,
     /// `None` where its environment cannot be read: it may use any store.
     store: Option<PathBuf>,
@@ -38,23 +43,34 @@ impl Survey<'_> {
             }
         };
         let named = |process: &&Process| !process.zombie && self.agent.may_be(&process.comm);
-        table.processes.iter().filter(named).filter_map(|p| self.judge(table, p)).collect()
+        let mut live: Vec<Live> =
+            table.processes.iter().filter(named).filter_map(|p| self.judge(table, p)).collect();
+        // A child that has not loaded its own program yet looks like its parent.
+        let forked: Vec<bool> = live.iter().map(|one| one.is_forked(&live)).collect();
+        let mut forked = forked.into_iter();
+        live.retain(|_| !forked.next().unwrap_or(false));
+        live
     }
 
     fn judge(&self, table: &Table, process: &Process) -> Option<Live> {
         let key = table.key(process);
-        if self.host.is_mine(&key) == Ok(false) {
-            return None;
+        if self.host.is_mine(&key) != Ok(true) {
+            return None; // another user's, or about to end
         }
         let exe = self.host.exe(&key).ok();
-        let argv = self.host.argv(&key).unwrap_or_default();
+        let Ok(argv) = self.host.argv(&key) else { return None }; // being loaded, or about to end
         let program = Program { comm: &process.comm, exe: exe.as_deref(), argv: &argv };
         let Some(Part::Agent(role)) = self.agent.part(&program) else { return None };
         let env = self.environment(&key);
+        if env.is_none() && self.host.is_mine(&key) != Ok(true) {
+            return None; // gone in the meantime
+        }
         let store = env.and_then(|env| self.agent.stores(&env).into_iter().next());
         Some(Live {
             since: table.since(process.start),
             role,
+            parent: process.parent,
+            argv,
             cwd: self.host.cwd(&key).ok(),
             store: store.map(|store| self.host.resolve(&store)),
             mapped: false,
@@ -75,10 +91,19 @@ impl Survey<'_> {
         let theirs = self.live.iter().filter_map(|process| process.store.clone());
         let mut stores: Vec<PathBuf> = Vec::new();
         for store in mine.chain(theirs) {
-            if !stores.contains(&store) && self.host.stat(&store).is_ok() {
+            if !stores.contains(&store) {
                 stores.push(store);
             }
         }
+        stores.retain(|store| match self.host.stat(store) {
+            Ok(_) => true,
+            Err(why) => {
+                if !is_absent(&why) {
+                    self.problem(store.clone(), why);
+                }
+                false
+            }
+        });
         self.stores = stores;
     }
 
@@ -102,6 +127,7 @@ impl Survey<'_> {
                 match self.written_down(*pid, *start, *written) {
                     Found::Same(key) => self.hold(store, &claim, key, claim.source.clone()),
                     Found::Gone(process) => {
+                        self.live.retain(|seen| seen.key != process); // ended since the pass
                         self.lose(store, claim.session, Source::Gone { process });
                     }
                     Found::OtherBoot => self.lose(store, claim.session, claim.source),
@@ -150,7 +176,7 @@ impl Survey<'_> {
 
     /// Somebody holds it whom this host does not show: a process of another container, or a new one.
     fn hide(&mut self, store: &Path, id: &str, pid: u32) {
-        let stub = self.agent.find(self.host, store, id, None);
+        let stub = self.agent.find(self.host, store, id, None).into_iter().next();
         let candidate = self.claimant(store, id);
         candidate.stub = candidate.stub.take().or(stub);
         candidate.hidden = Some(format!("held by pid {pid}, which is not in the process table"));
@@ -159,6 +185,7 @@ impl Survey<'_> {
     fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {
         let known = self.live.iter_mut().find(|process| process.key == key);
         let role = known.as_ref().map(|process| process.role);
+        let cwd = known.as_ref().and_then(|process| process.cwd.clone());
         if let Some(process) = known {
             process.mapped = true;
         }
@@ -169,16 +196,20 @@ impl Survey<'_> {
             role,
             shared: role == Some(Role::Server),
             trail,
-            says: claim.about.says.map(|say| (say, claim.source.clone())),
+            says: claim.about.says.clone(),
             key,
         };
-        let stub = self.agent.find(self.host, store, &claim.session, claim.about.cwd.as_deref());
+        let (agent, host) = (self.agent, self.host);
         let candidate = self.claimant(store, &claim.session);
+        if candidate.stub.is_none() {
+            let found = agent.find(host, store, &claim.session, claim.about.cwd.as_deref());
+            candidate.stub = found.into_iter().next();
+        }
         if candidate.holders.is_empty() {
             candidate.about = claim.about.clone();
+            candidate.started_in = cwd;
         }
         candidate.hold(holder);
-        candidate.stub = candidate.stub.take().or(stub);
     }
 
     fn lose(&mut self, store: &Path, id: String, source: Source) {
@@ -253,6 +284,10 @@ impl Survey<'_> {
 }
 
 impl Live {
+    fn is_forked(&self, all: &[Self]) -> bool {
+        all.iter().any(|other| other.key.pid == self.parent && other.argv == self.argv)
+    }
+
     /// Where it works, if that can be told: a server works for others, wherever it was started.
     pub(super) fn works_in(&self) -> Option<&Path> {
         self.cwd.as_deref().filter(|_| self.role != Role::Server)
@@ -262,6 +297,10 @@ impl Live {
     pub(super) fn may_hold(&self, store: &Path, last: Timestamp) -> bool {
         self.store.as_deref().is_none_or(|own| own == store) && self.since <= last
     }
+}
+
+fn is_absent(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// What a pid and start time that were written down lead to.

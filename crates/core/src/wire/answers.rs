@@ -12,7 +12,7 @@ pub struct Problem {
     /// Whose.
     pub agent: String,
     /// Where.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub path: Option<PathBuf>,
     /// Why.
     pub message: String,

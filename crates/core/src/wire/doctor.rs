@@ -36,7 +36,7 @@ pub struct Checkup {
     /// How people call it.
     pub title: String,
     /// Where its program is.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub program: Option<PathBuf>,
     /// Which version is installed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +58,7 @@ pub struct Checkup {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Store {
     /// The directory.
+    #[serde(serialize_with = "crate::text::path")]
     pub path: PathBuf,
     /// How many sessions it holds; absent if it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +74,7 @@ pub struct Drift {
     /// How often it was seen.
     pub times: usize,
     /// Where it was seen first.
+    #[serde(serialize_with = "crate::text::path")]
     pub path: PathBuf,
     /// Where the line begins.
     pub offset: u64,

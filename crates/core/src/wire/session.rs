@@ -2,7 +2,7 @@
 
 use super::{StateName, Status};
 use crate::{
-    derive::{State, Verdict},
+    derive::{self, State, Verdict},
     evidence::{Evidence, Need, Reading, Record, Role, Tokens, Turn},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
@@ -76,7 +76,7 @@ pub struct Session {
     /// This machine.
     pub host: String,
     /// Where it works.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub cwd: Option<PathBuf>,
     /// Git branch it was on last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub struct Session {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The agent's own file that records it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub source: Option<PathBuf>,
     /// What the state follows from.
     pub because: Vec<Because>,
@@ -164,7 +164,7 @@ impl Session {
         };
         let record = record.unwrap_or_else(|| Record::of(Turn::None));
         let first = holders.first();
-        let begun = record.started.or(around.started).or(first.map(|holder| holder.since));
+        let begun = record.started.or(around.started).or(first.map(derive::began));
         let updated = record.updated.or(around.written);
         let ended_at = outcome.as_ref().and(match &record.turn {
             Turn::Ended { at, .. } => Some(*at),

@@ -119,7 +119,8 @@ fn judge(case: &Case, expected: &Expected, host: &FixtureHost) -> Outcome {
     };
     let survey = Survey::new(agent, host, &host.env(), History::All);
     let look = |candidate| survey.session(candidate, Depth::Whole);
-    let mut found: Vec<Session> = survey.candidates.iter().map(look).collect();
+    let (mut found, unread): (Vec<Session>, Vec<_>) = survey.candidates.iter().map(look).unzip();
+    let problems: Vec<_> = survey.problems.iter().chain(unread.iter().flatten()).collect();
     let mut differences = Vec::new();
     let mut wrong = 0;
     for session in &expected.sessions {
@@ -128,9 +129,8 @@ fn judge(case: &Case, expected: &Expected, host: &FixtureHost) -> Outcome {
         differences.append(&mut wrongs);
     }
     differences.extend(found.iter().map(|extra| format!("unexpected {}", compare::named(extra))));
-    if expected.problems.is_some_and(|count| count != survey.problems.len()) {
-        let count = expected.problems.unwrap_or_default();
-        differences.push(format!("{count} problems expected, found {:?}", survey.problems));
+    if let Some(count) = expected.problems.filter(|count| *count != problems.len()) {
+        differences.push(format!("{count} problems expected, found {problems:?}"));
     }
     Outcome { all, differences, wrong }
 }
@@ -141,7 +141,7 @@ fn untrue(case: &Case, host: &FixtureHost) -> Vec<String> {
     let survey = Survey::new(agent, host, &host.env(), History::All);
     let look = |candidate| survey.session(candidate, Depth::Whole);
     let sessions = survey.candidates.iter().map(look);
-    sessions.flat_map(|session| facts::untrue(&session, host)).collect()
+    sessions.flat_map(|(session, _)| facts::untrue(&session, host)).collect()
 }
 
 fn cases() -> io::Result<Vec<Case>> {

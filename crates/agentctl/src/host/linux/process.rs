@@ -158,7 +158,8 @@ impl<'a> Door<'a> {
                 continue;
             };
             // The first counts, as for getenv.
-            env.entry((*name).to_owned()).or_insert_with(|| text(&value[1..]));
+            env.entry((*name).to_owned())
+                .or_insert_with(|| OsString::from_vec(value[1..].to_vec()));
         }
         Ok(env)
     }

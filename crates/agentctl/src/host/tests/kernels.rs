@@ -49,7 +49,7 @@ fn a_child_is_described_as_it_was_started() {
             exe: fs::canonicalize(which("sleep")).expect("a path"),
             argv: ["sleep", "1000", "0"].map(str::to_owned).to_vec(),
             cwd: cwd.clone(),
-            env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            env: env.map(|(name, value)| (name.to_owned(), value.into())).into(),
             is_mine: true,
         };
         assert_eq!(seen, expected);

@@ -67,14 +67,17 @@ impl Agent for Claude {
         store::list(host, store)
     }
 
-    fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Option<Stub> {
+    fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {
         store::find(host, store, id, cwd)
     }
 
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
         let mut record = transcript::read(host, stub)?;
         if depth == Depth::Whole {
-            record.tokens = Some(usage::tokens(host, stub)?);
+            match usage::tokens(host, stub) {
+                Ok(tokens) => record.tokens = Some(tokens),
+                Err(why) => record.gap = Some(format!("tokens cannot be counted: {why}")),
+            }
             record.forked_from = fork::origin(host, stub);
         }
         Ok(record)
@@ -130,6 +133,10 @@ fn part_of(argv: &[String]) -> Part {
         "update",
         "upgrade",
     ];
+    let name = argv.first().and_then(|word| Path::new(word).file_name()).and_then(|n| n.to_str());
+    if name.is_some_and(|name| !matches!(name, "claude" | "claude.exe") && !is_version(name)) {
+        return Part::Helper; // 2.1.197 runs itself under other names, as `rg` for instance
+    }
     let options: Vec<&str> =
         argv.iter().skip(1).map(String::as_str).take_while(|word| *word != "--").collect();
     let has = |names: &[&str]| options.iter().any(|word| names.contains(word));
@@ -163,6 +170,7 @@ mod tests {
         assert_eq!(part("claude -p --input-format stream-json"), Part::Agent(Role::Piped));
         assert_eq!(part("/x/claude.exe --bg-spare"), Part::Helper);
         assert_eq!(part("claude daemon run"), Part::Helper);
+        assert_eq!(part("rg --files"), Part::Helper);
     }
 
     #[test]

@@ -27,12 +27,7 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
     let dir = store.join("sessions");
     let entries = match host.entries(&dir) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Claims::default()),
-        Err(why) => {
-            return Ok(Claims {
-                claims: Vec::new(),
-                problems: vec![Trouble { path: dir, why: why.to_string() }],
-            });
-        }
+        Err(why) => return Ok(Claims::unreadable(dir, &why)),
         Ok(entries) => entries,
     };
     let mut found = Claims::default();
@@ -47,13 +42,16 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
     Ok(found)
 }
 
-/// The first JSON value of the file, tried twice; `None` where the file went away.
+/// The first JSON value of the file, tried twice; `None` where the file is empty or went away.
 fn registered(host: &dyn Host, path: &Path) -> io::Result<Option<Value>> {
     for _ in 0..2 {
         let bytes = match host::slurp(host, path, LIMIT) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
             bytes => bytes?,
         };
+        if bytes.is_empty() {
+            return Ok(None); // just created: it names no session yet
+        }
         let mut values = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>();
         if let Some(Ok(value)) = values.next() {
             return Ok(Some(value));
@@ -75,15 +73,15 @@ fn claim(path: PathBuf, file: &Value) -> Option<Claim> {
         written: started,
     };
     let session = json::string(file, "sessionId")?;
-    let (say, shows) = says(file);
-    let shows = shows.unwrap_or_else(|| format!("\"sessionId\":\"{session}\""));
+    let shows = format!("\"sessionId\":\"{session}\"");
+    let says = says(file).map(|(say, shows)| (say, Source::File { path: path.clone(), shows }));
     Some(Claim {
         trail,
         source: Source::File { path, shows },
         about: About {
-            says: say,
+            says,
             role: role(kind, json::text(file, "entrypoint")),
-            settles: Some(started + SETTLES),
+            settles: started.checked_add(SETTLES).ok(),
             cwd: json::path(file, "cwd"),
             title: given_name(file),
             started: Some(started),
@@ -93,7 +91,7 @@ fn claim(path: PathBuf, file: &Value) -> Option<Claim> {
     })
 }
 
-fn says(file: &Value) -> (Option<Say>, Option<String>) {
+fn says(file: &Value) -> Option<(Say, String)> {
     let waiting_for = json::text(file, "waitingFor");
     let status = json::text(file, "status");
     let say = match (status, waiting_for) {
@@ -103,9 +101,9 @@ fn says(file: &Value) -> (Option<Say>, Option<String>) {
             Say::Waiting(Need::Approval)
         }
         (Some("waiting"), _) => Say::Waiting(Need::Answer),
-        _ => return (None, None), // `-p` does not say; newer words are not guessed at
+        _ => return None, // `-p` does not say; newer words are not guessed at
     };
-    (Some(say), status.map(|status| format!("\"status\":\"{status}\"")))
+    Some((say, format!("\"status\":\"{}\"", status?)))
 }
 
 /// What the file itself is sure of; a print run may be one-shot or fed by a stream: its arguments tell.

@@ -12,12 +12,14 @@ use std::{
 /// Every transcript of a store. Sub-agents have theirs one folder deeper and are not listed.
 pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
-    for project in projects(host, store)? {
+    let mut linked = false;
+    for (project, kind) in projects(host, store)? {
+        linked |= kind == Kind::Link;
         if let Err(why) = folder(host, &project, &mut listing) {
             listing.problems.push(Trouble { path: project, why: why.to_string() });
         }
     }
-    Ok(listing)
+    Ok(if linked { listing.without_aliases(host) } else { listing })
 }
 
 fn folder(host: &dyn Host, project: &Path, listing: &mut Listing) -> io::Result<()> {
@@ -26,6 +28,7 @@ fn folder(host: &dyn Host, project: &Path, listing: &mut Listing) -> io::Result<
         let path = project.join(&entry.name);
         match stub(host, id, &path) {
             Ok(stub) => listing.stubs.push(stub),
+            Err(why) if why.kind() == io::ErrorKind::NotFound && entry.kind != Kind::Link => {}
             Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
         }
     }
@@ -40,28 +43,29 @@ pub(super) fn siblings(host: &dyn Host, stub: &Stub) -> Option<Vec<Stub>> {
     Some(listing.stubs)
 }
 
-/// The transcript of one session: in the folder of its directory, else in any.
-pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Option<Stub> {
+/// The transcript of one session: in the folder of its directory, else wherever there is one.
+pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {
     if !is_id(id) {
-        return None;
+        return Vec::new();
     }
     let name = format!("{id}.jsonl");
     let usual = cwd.map(|cwd| store.join("projects").join(slug(cwd)).join(&name));
     if let Some(Ok(stub)) = usual.map(|path| stub(host, id, &path)) {
-        return Some(stub);
+        return vec![stub];
     }
-    let elsewhere = projects(host, store).ok()?;
-    elsewhere.iter().find_map(|project| stub(host, id, &project.join(&name)).ok())
+    let elsewhere = projects(host, store).unwrap_or_default();
+    let found = elsewhere.iter().filter_map(|(dir, _)| stub(host, id, &dir.join(&name)).ok());
+    Listing { stubs: found.collect(), problems: Vec::new() }.without_aliases(host).stubs
 }
 
-fn projects(host: &dyn Host, store: &Path) -> io::Result<Vec<PathBuf>> {
+fn projects(host: &dyn Host, store: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {
     let dir = store.join("projects");
     let entries = match host.entries(&dir) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
     let folders = entries.into_iter().filter(|entry| matches!(entry.kind, Kind::Dir | Kind::Link));
-    Ok(folders.map(|entry| dir.join(entry.name)).collect())
+    Ok(folders.map(|entry| (dir.join(entry.name), entry.kind)).collect())
 }
 
 fn stub(host: &dyn Host, id: &str, path: &Path) -> io::Result<Stub> {

@@ -4,23 +4,21 @@
 
 use crate::{
     agent::Stub,
-    agents::json,
+    agents::json::{self, Pick},
     evidence::{Ending, Pending, Record, Turn},
     host::{Bytes, Host},
-    lines::{self, Body, Flow, Line, Span},
+    lines::{self, Body, Flow, Line},
     proof::Source,
     text,
 };
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::Value;
-use std::{
-    io::{self, BufReader},
-    path::Path,
-};
+use std::{collections::HashSet, io, path::Path};
 
 /// How far back the end is searched for what is only nice to know.
 const TAIL: u64 = 256 << 10;
+/// How many lines may stand in the wrong order.
+const DISORDER: usize = 16;
 /// How many lines the beginning is searched for the first prompt.
 const HEAD: usize = 100;
 
@@ -32,11 +30,14 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     lines::back(&*file, &mut |line| {
         let far = size - line.at > TAIL;
         tail.older(&*file, &line);
-        match tail.newest.is_some() && (far || tail.is_full()) {
+        match tail.is_settled() && (far || tail.is_full()) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
         }
     })?;
+    if tail.strange && !tail.understood {
+        return Err(io::Error::other("no line of it is understood"));
+    }
     let mut head = Head::default();
     let mut left = HEAD;
     lines::forward(&*file, 0, &mut |line| {
@@ -49,6 +50,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
             false => Flow::Continue(()),
         }
     })?;
+    let turn = tail.turn();
     Ok(Record {
         cwd: head.cwd,
         branch: tail.branch,
@@ -59,7 +61,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         version: tail.version.or(head.version),
         started: head.started,
         updated: tail.updated,
-        ..Record::of(tail.newest.unwrap_or(Turn::None))
+        ..Record::of(turn)
     })
 }
 
@@ -84,8 +86,16 @@ struct Tail<'a> {
     path: &'a Path,
     written: Timestamp,
     newest: Option<Turn>,
+    /// Some line was one of a transcript's, some other was not.
+    understood: bool,
+    strange: bool,
     /// An orderly exit stands behind the newest turn: where.
     closed: Option<u64>,
+    /// Lines met since the newest turn was, and what names they have.
+    looked: usize,
+    seen: HashSet<String>,
+    answered: HashSet<String>,
+    asked: bool,
     model: Option<String>,
     branch: Option<String>,
     title: Option<String>,
@@ -100,7 +110,13 @@ impl<'a> Tail<'a> {
             path,
             written,
             newest: None,
+            understood: false,
+            strange: false,
             closed: None,
+            looked: 0,
+            seen: HashSet::new(),
+            answered: HashSet::new(),
+            asked: false,
             model: None,
             branch: None,
             title: None,
@@ -110,19 +126,28 @@ impl<'a> Tail<'a> {
         }
     }
 
+    /// The newest turn is known, and no line written out of order can change it.
+    fn is_settled(&self) -> bool {
+        self.newest.is_some() && self.looked > DISORDER
+    }
+
     fn is_full(&self) -> bool {
         self.model.is_some() && self.last.is_some() && self.title.is_some()
     }
 
     /// Takes in the next older line.
     fn older(&mut self, file: &dyn Bytes, line: &Line<'_>) {
-        let value = match line.body {
-            Body::Whole(bytes) => json::object(bytes),
-            Body::Huge(size) => lean(file, line.at, size),
-        };
+        if let Body::Whole(bytes) = line.body
+            && (self.is_dull(bytes) || bytes.trim_ascii().is_empty())
+        {
+            return;
+        }
+        let value = json::line(file, line, DECISIVE);
+        self.understood |= json::text(&value, "type").is_some();
+        self.strange |= !self.understood;
         let kind = json::text(&value, "type").unwrap_or_default();
         let at = json::time(&value, "timestamp");
-        self.updated = self.updated.or(at);
+        self.updated = self.updated.max(at.filter(|_| self.looked <= DISORDER));
         self.version = self.version.take().or_else(|| json::string(&value, "version"));
         let branch = json::string(&value, "gitBranch").filter(|branch| branch != "HEAD");
         self.branch = self.branch.take().or(branch);
@@ -135,10 +160,16 @@ impl<'a> Tail<'a> {
             "assistant" => self.said(&value["message"]),
             _ => {}
         }
-        if self.newest.is_none() {
-            let at = at.unwrap_or(self.written);
-            self.newest = self.turn(kind, &value, (at, line.at));
+        if !self.is_settled() {
+            self.calls(&value["message"]["content"]);
+            self.take_turn(kind, &value, (at.unwrap_or(self.written), line.at));
         }
+    }
+
+    /// Once the turn is settled, only lines with a title, a model or text are of any use.
+    fn is_dull(&self, line: &[u8]) -> bool {
+        let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
+        self.is_settled() && !has("-title\"") && !has("\"assistant\"")
     }
 
     fn name(&mut self, value: &Value, key: &str) {
@@ -154,8 +185,36 @@ impl<'a> Tail<'a> {
         self.last = self.last.take().or_else(said);
     }
 
-    /// The newest turn, if this line belongs to one.
-    fn turn(&self, kind: &str, value: &Value, place: (Timestamp, u64)) -> Option<Turn> {
+    /// Notes a question that nobody answered.
+    fn calls(&mut self, content: &Value) {
+        for block in content.as_array().into_iter().flatten() {
+            match json::text(block, "type") {
+                Some("tool_result") => {
+                    self.answered.extend(json::string(block, "tool_use_id"));
+                }
+                Some("tool_use") => {
+                    let question = json::text(block, "name") == Some("AskUserQuestion");
+                    let id = json::text(block, "id").unwrap_or_default();
+                    self.asked |= question && !self.answered.contains(id);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the newest turn from this line, if it belongs to one. 2.1.197 may write an answer before
+    /// the lines it answers: a line whose parent stands behind it is the newer one.
+    fn take_turn(&mut self, kind: &str, value: &Value, place: (Timestamp, u64)) {
+        let follows = json::text(value, "parentUuid").is_some_and(|it| self.seen.contains(it));
+        self.seen.extend(json::string(value, "uuid"));
+        self.looked += usize::from(self.newest.is_some());
+        if self.newest.is_none() || follows {
+            self.newest = self.turn_of(kind, value, place).or(self.newest.take());
+        }
+    }
+
+    /// What this line says of a turn.
+    fn turn_of(&self, kind: &str, value: &Value, place: (Timestamp, u64)) -> Option<Turn> {
         let (at, offset) = place;
         if json::flag(value, "isSidechain") || json::flag(value, "isCompactSummary") {
             return None;
@@ -186,6 +245,17 @@ impl<'a> Tail<'a> {
                 Turn::Open { alive: at, pending: Pending::Nothing, line: line(offset, shows) }
             }
         })
+    }
+
+    /// The newest turn, with what it hangs on if it is still open.
+    fn turn(&mut self) -> Turn {
+        match self.newest.take() {
+            None => Turn::None,
+            Some(Turn::Open { alive, line, .. }) if self.asked => {
+                Turn::Open { alive, line, pending: Pending::Answer }
+            }
+            Some(turn) => turn,
+        }
     }
 }
 
@@ -267,32 +337,19 @@ impl Head {
     }
 }
 
-/// The few fields that decide a turn, of a line that is too long to hold.
-#[derive(Default, Deserialize, serde::Serialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Lean {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    uuid: Option<String>,
-    timestamp: Option<String>,
-    is_meta: bool,
-    is_sidechain: bool,
-    is_compact_summary: bool,
-    is_api_error_message: bool,
-    git_branch: Option<String>,
-    version: Option<String>,
-    message: LeanMessage,
-}
-
-#[derive(Default, Deserialize, serde::Serialize)]
-#[serde(default)]
-struct LeanMessage {
-    model: Option<String>,
-    stop_reason: Option<String>,
-}
-
-fn lean(file: &dyn Bytes, at: u64, size: u64) -> Value {
-    let stream = BufReader::with_capacity(64 << 10, Span::new(file, at, size));
-    let line: Option<Lean> = serde_json::from_reader(stream).ok();
-    line.and_then(|line| serde_json::to_value(line).ok()).unwrap_or_default()
-}
+/// The few fields that decide a turn, of a line that is too long or too strange to hold.
+static DECISIVE: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("uuid"),
+    Pick::Field("timestamp"),
+    Pick::Field("isMeta"),
+    Pick::Field("isSidechain"),
+    Pick::Field("isCompactSummary"),
+    Pick::Field("isApiErrorMessage"),
+    Pick::Field("apiErrorStatus"),
+    Pick::Field("error"),
+    Pick::Field("gitBranch"),
+    Pick::Field("version"),
+    Pick::Within("attachment", &[Pick::Field("type")]),
+    Pick::Within("message", &[Pick::Field("model"), Pick::Field("stop_reason")]),
+];

@@ -4,71 +4,79 @@
 
 use crate::{
     agent::Stub,
+    agents::json::{self, Pick},
     evidence::Tokens,
     host::Host,
     lines::{self, Body, Flow},
 };
-use serde::Deserialize;
+use serde_json::Value;
 use std::{collections::HashMap, io, path::Path};
 
-#[derive(Deserialize)]
-struct Line {
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    id: String,
-    #[serde(default)]
-    model: String,
-    usage: Usage,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-struct Usage {
-    input_tokens: u64,
-    output_tokens: u64,
-    cache_creation_input_tokens: u64,
-    cache_read_input_tokens: u64,
-}
+static COUNTED: &[Pick] = &[Pick::Within(
+    "message",
+    &[
+        Pick::Field("id"),
+        Pick::Field("model"),
+        Pick::Within(
+            "usage",
+            &[
+                Pick::Field("input_tokens"),
+                Pick::Field("output_tokens"),
+                Pick::Field("cache_creation_input_tokens"),
+                Pick::Field("cache_read_input_tokens"),
+            ],
+        ),
+    ],
+)];
 
 /// Tokens of a session, its sub-agents' included.
 pub(super) fn tokens(host: &dyn Host, stub: &Stub) -> io::Result<Tokens> {
     let mut messages = HashMap::new();
     scan(host, &stub.path, &mut messages)?;
     let helpers = stub.path.with_extension("").join("subagents");
-    for entry in host.entries(&helpers).unwrap_or_default() {
-        if entry.name.ends_with(".jsonl") {
-            scan(host, &helpers.join(&entry.name), &mut messages)?;
-        }
+    let entries = match host.entries(&helpers) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
+        entries => entries.map_err(|why| named(&helpers, why))?,
+    };
+    for entry in entries.iter().filter(|entry| entry.name.ends_with(".jsonl")) {
+        scan(host, &helpers.join(&entry.name), &mut messages)?;
     }
     Ok(messages.values().fold(Tokens::default(), |sum, usage| Tokens {
-        input: sum.input.saturating_add(usage.input_tokens),
-        output: sum.output.saturating_add(usage.output_tokens),
-        cache_read: sum.cache_read.saturating_add(usage.cache_read_input_tokens),
-        cache_write: sum.cache_write.saturating_add(usage.cache_creation_input_tokens),
+        input: sum.input.saturating_add(usage.input),
+        output: sum.output.saturating_add(usage.output),
+        cache_read: sum.cache_read.saturating_add(usage.cache_read),
+        cache_write: sum.cache_write.saturating_add(usage.cache_write),
     }))
 }
 
-fn scan(host: &dyn Host, path: &Path, messages: &mut HashMap<String, Usage>) -> io::Result<()> {
-    let file = host.open(path)?;
+fn named(path: &Path, why: io::Error) -> io::Error {
+    io::Error::new(why.kind(), format!("{}: {why}", path.display()))
+}
+
+fn scan(host: &dyn Host, path: &Path, messages: &mut HashMap<String, Tokens>) -> io::Result<()> {
+    let file = host.open(path).map_err(|why| named(path, why))?;
     let usage = memchr::memmem::Finder::new(b"\"usage\"");
     lines::forward(&*file, 0, &mut |line| {
-        let counted: Option<Line> = match line.body {
-            Body::Whole(bytes) if usage.find(bytes).is_some() => serde_json::from_slice(bytes).ok(),
-            Body::Whole(_) => None,
-            Body::Huge(size) => {
-                let stream = io::BufReader::new(lines::Span::new(&*file, line.at, size));
-                serde_json::from_reader(stream).ok()
-            }
+        let counted = match line.body {
+            Body::Whole(bytes) if usage.find(bytes).is_none() => return Flow::Continue(()),
+            Body::Whole(bytes) => json::picked(bytes, COUNTED),
+            Body::Huge(size) => json::picked(lines::Span::new(&*file, line.at, size), COUNTED),
         };
-        if let Some(Line { message }) = counted
-            && message.model != "<synthetic>"
-        {
-            messages.insert(message.id, message.usage);
+        let message = &counted["message"];
+        let made_up = json::text(message, "model") == Some("<synthetic>");
+        if let Some(id) = json::string(message, "id").filter(|_| !made_up) {
+            messages.insert(id, used(&message["usage"]));
         }
         Flow::Continue(())
     })?;
     Ok(())
+}
+
+fn used(usage: &Value) -> Tokens {
+    Tokens {
+        input: json::count(usage, "input_tokens"),
+        output: json::count(usage, "output_tokens"),
+        cache_read: json::count(usage, "cache_read_input_tokens"),
+        cache_write: json::count(usage, "cache_creation_input_tokens"),
+    }
 }

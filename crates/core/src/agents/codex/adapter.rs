@@ -63,8 +63,8 @@ impl Agent for Codex {
         store::list(host, store)
     }
 
-    fn find(&self, host: &dyn Host, store: &Path, id: &str, _: Option<&Path>) -> Option<Stub> {
-        store::find(host, store, id)
+    fn find(&self, host: &dyn Host, store: &Path, id: &str, _: Option<&Path>) -> Vec<Stub> {
+        store::find(host, store, id).into_iter().collect()
     }
 
     fn read(&self, host: &dyn Host, stub: &Stub, _: Depth) -> io::Result<Record> {

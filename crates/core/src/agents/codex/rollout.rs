@@ -2,19 +2,18 @@
 
 use crate::{
     agent::Stub,
-    agents::json,
+    agents::json::{self, Pick},
     evidence::{Ending, Pending, Record, Tokens, Turn},
     host::{Bytes, Host},
-    lines::{self, Body, Flow, Line, Span},
+    lines::{self, Body, Flow, Line},
     proof::Source,
     text,
 };
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::Value;
 use std::{
     collections::HashSet,
-    io::{self, BufReader},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -42,6 +41,9 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
             false => Flow::Continue(()),
         }
     })?;
+    if tail.strange && !tail.understood {
+        return Err(io::Error::other("no line of it is understood"));
+    }
     let mut head = Head::default();
     let mut left = HEAD;
     lines::forward(&*file, 0, &mut |line| {
@@ -78,6 +80,9 @@ struct Tail<'a> {
     path: &'a Path,
     written: Timestamp,
     newest: Option<Turn>,
+    /// Some line was one of a rollout's, some other was not.
+    understood: bool,
+    strange: bool,
     answered: HashSet<String>,
     /// Calls of the newest turn without an answer, newest first: name and id.
     open: Vec<(String, String)>,
@@ -97,6 +102,8 @@ impl<'a> Tail<'a> {
             path,
             written,
             newest: None,
+            understood: false,
+            strange: false,
             answered: HashSet::new(),
             open: Vec::new(),
             policy: None,
@@ -115,10 +122,9 @@ impl<'a> Tail<'a> {
 
     /// Takes in the next older line.
     fn older(&mut self, file: &dyn Bytes, line: &Line<'_>) {
-        let value = match line.body {
-            Body::Whole(bytes) => json::object(bytes),
-            Body::Huge(size) => lean(file, line.at, size),
-        };
+        let value = json::line(file, line, DECISIVE);
+        self.understood |= json::text(&value, "type").is_some();
+        self.strange |= !self.understood;
         let at = json::time(&value, "timestamp");
         self.updated = self.updated.or(at);
         let payload = &value["payload"];
@@ -278,27 +284,20 @@ impl Head {
     }
 }
 
-/// The few fields that decide a turn, of a line that is too long to hold.
-#[derive(Default, Deserialize, serde::Serialize)]
-#[serde(default)]
-struct Lean {
-    timestamp: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    payload: LeanPayload,
-}
-
-#[derive(Default, Deserialize, serde::Serialize)]
-#[serde(default)]
-struct LeanPayload {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    call_id: Option<String>,
-    name: Option<String>,
-}
-
-fn lean(file: &dyn Bytes, at: u64, size: u64) -> Value {
-    let stream = BufReader::with_capacity(64 << 10, Span::new(file, at, size));
-    let line: Option<Lean> = serde_json::from_reader(stream).ok();
-    line.and_then(|line| serde_json::to_value(line).ok()).unwrap_or_default()
-}
+/// The few fields that decide a turn, of a line that is too long or too strange to hold.
+static DECISIVE: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("timestamp"),
+    Pick::Within(
+        "payload",
+        &[
+            Pick::Field("type"),
+            Pick::Field("call_id"),
+            Pick::Field("name"),
+            Pick::Field("cwd"),
+            Pick::Field("model"),
+            Pick::Field("approval_policy"),
+            Pick::Within("error", &[Pick::Field("message")]),
+        ],
+    ),
+];

@@ -23,6 +23,7 @@ const NAMES: usize = 4 << 20;
 pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
     let names = names(host, store);
     let mut listing = Listing::default();
+    let mut linked = false;
     let mut todo = vec![(store.join(LIVE), 3), (store.join(ARCHIVE), 0)];
     while let Some((dir, depth)) = todo.pop() {
         let entries = match host.entries(&dir) {
@@ -35,17 +36,19 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
         };
         for entry in entries {
             let path = dir.join(&entry.name);
+            linked |= entry.kind == Kind::Link;
             if depth > 0 && matches!(entry.kind, Kind::Dir | Kind::Link) {
                 todo.push((path, depth - 1));
             } else if let Some(id) = thread(&entry.name) {
                 match stub(host, id, path.clone()) {
                     Ok(stub) => listing.stubs.push(Stub { title: names.get(id).cloned(), ..stub }),
+                    Err(why) if is_gone(&why, entry.kind) => {}
                     Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
                 }
             }
         }
     }
-    Ok(listing)
+    Ok(if linked { listing.without_aliases(host) } else { listing })
 }
 
 /// The rollout of one thread. Its id begins with its creation in milliseconds: look at that day first.
@@ -58,6 +61,11 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
     })?;
     let title = found.title.clone().or_else(|| names(host, store).remove(id));
     Some(Stub { title, ..found })
+}
+
+/// It went away between the listing and the look: that is no problem. A dangling link is.
+fn is_gone(why: &io::Error, kind: Kind) -> bool {
+    why.kind() == io::ErrorKind::NotFound && kind != Kind::Link
 }
 
 fn within(host: &dyn Host, dir: &Path, id: &str) -> Option<Stub> {
@@ -105,7 +113,8 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
     let dir = store.join(LOCKS);
     let entries = match host.entries(&dir) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Claims::default()),
-        entries => entries?,
+        Err(why) => return Ok(Claims::unreadable(dir, &why)),
+        Ok(entries) => entries,
     };
     let claim = |name: &str| {
         let session = name.strip_suffix(".lock").filter(|id| is_id(id))?.to_owned();

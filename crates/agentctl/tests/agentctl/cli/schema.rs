@@ -1,0 +1,155 @@
+//! JSON is as the schemas say, and the schemas say everything.
+
+use crate::home::{
+    GOOD_CLAUDE, GOOD_CODEX, Home,
+    lines::{id, prompt, reply},
+};
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::symlink};
+
+fn schema(name: &str) -> Value {
+    let path = format!("{}/../../docs/schema/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&fs::read_to_string(path).expect("a schema")).expect("JSON")
+}
+
+/// Words of JSON Schema that [`errors`] knows, or that say nothing of what is valid.
+const KNOWN: &[&str] = &[
+    "$defs",
+    "$ref",
+    "$schema",
+    "additionalProperties",
+    "anyOf",
+    "const",
+    "description",
+    "format",
+    "items",
+    "maximum",
+    "minimum",
+    "oneOf",
+    "properties",
+    "required",
+    "title",
+    "type",
+];
+
+/// Where a value is not as its schema says. Fields that the schema does not name are errors.
+fn errors(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    let Some(schema) = schema.as_object() else { return Vec::new() };
+    if let Some(word) = schema.keys().find(|word| !KNOWN.contains(&word.as_str())) {
+        return vec![format!("{at}: the schema uses `{word}`, which this test does not know")];
+    }
+    let mut found = Vec::new();
+    if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
+        let target = root.pointer(name.trim_start_matches('#')).expect("a definition");
+        found.extend(errors(root, target, value, at));
+    }
+    if let Some(types) = schema.get("type") {
+        let is = |kind: &Value| is_of(kind.as_str().unwrap_or_default(), value);
+        let fits = types.as_array().map_or_else(|| is(types), |types| types.iter().any(is));
+        found.extend((!fits).then(|| format!("{at}: not {types}: {value}")));
+    }
+    if let Some(constant) = schema.get("const").filter(|constant| *constant != value) {
+        found.push(format!("{at}: not {constant}: {value}"));
+    }
+    for word in ["oneOf", "anyOf"] {
+        let Some(ways) = schema.get(word).and_then(Value::as_array) else { continue };
+        let fit = ways.iter().filter(|way| errors(root, way, value, at).is_empty()).count();
+        let fits = if word == "oneOf" { fit == 1 } else { fit > 0 };
+        found.extend((!fits).then(|| format!("{at}: {fit} of {word} fit: {value}")));
+    }
+    if let Some(items) = schema.get("items") {
+        let each = value.as_array().into_iter().flatten().enumerate();
+        found.extend(each.flat_map(|(n, item)| errors(root, items, item, &format!("{at}/{n}"))));
+    }
+    found.extend(of_fields(root, schema, value, at));
+    found
+}
+
+fn of_fields(
+    root: &Value,
+    schema: &serde_json::Map<String, Value>,
+    value: &Value,
+    at: &str,
+) -> Vec<String> {
+    let Some(object) = value.as_object() else { return Vec::new() };
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let missing = required.filter_map(Value::as_str).filter(|name| !object.contains_key(*name));
+    let mut found: Vec<String> = missing.map(|name| format!("{at}: no {name}")).collect();
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let Some(fields) = fields else { return found };
+    for (name, value) in object {
+        let place = format!("{at}/{name}");
+        match fields.get(name) {
+            Some(schema) => found.extend(errors(root, schema, value, &place)),
+            None => found.push(format!("{place}: not in the schema")),
+        }
+    }
+    found
+}
+
+fn is_of(kind: &str, value: &Value) -> bool {
+    match kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    }
+}
+
+fn valid(home: &Home, name: &str, args: &[&str]) {
+    let (schema, value) = (schema(name), home.run(args).json());
+    assert_eq!(errors(&schema, &schema, &value, ""), [""; 0], "{args:?}: {value:#}");
+}
+
+/// A home with something of everything: live and dead, two holders, problems, strange lines.
+fn full() -> (Home, [crate::home::StandIn; 3]) {
+    let home = Home::new();
+    home.claude(&id(1), &[prompt("Begin")]);
+    home.claude(&id(2), &[prompt("Begin"), reply("Done"), json!({"type": "unheard-of"})]);
+    symlink("gone", home.path(".claude/projects/dangling")).expect("a link");
+    let processes = [home.stand_in(), home.stand_in(), home.stand_in()];
+    home.register(&processes[0], &id(2), json!({"status": "busy", "name": "given"}));
+    home.register(&processes[1], &id(2), json!({"status": "waiting"}));
+    (home, processes)
+}
+
+#[test]
+fn answers_are_as_their_schemas_say() {
+    let (home, processes) = full();
+    valid(&home, "list", &["list", "--json"]);
+    valid(&home, "list", &["list", "--since", "all", "--usage", "--json"]);
+    let unnamed = processes[2].name();
+    for name in [&id(1), &id(2), GOOD_CLAUDE, GOOD_CODEX, &unnamed] {
+        valid(&home, "status", &["status", name, "--json"]);
+        valid(&home, "status", &["explain", name, "--json"]);
+        valid(&home, "logs", &["logs", name, "--json"]);
+        valid(&home, "logs", &["peek", name, "--json"]);
+    }
+    valid(&home, "doctor", &["doctor", "--json"]);
+}
+
+/// The check above finds what it should find.
+#[test]
+fn answers_that_are_not_are_found() {
+    let (home, _processes) = full();
+    let schema = schema("list");
+    let list = home.run(&["list", "--since", "all", "--json"]).json();
+    let wrong = |change: &dyn Fn(&mut Value)| {
+        let mut list = list.clone();
+        change(&mut list);
+        errors(&schema, &schema, &list, "").len()
+    };
+    assert_eq!(wrong(&|_| ()), 0);
+    assert_eq!(wrong(&|list| list["sessions"][0]["state"] = "asleep".into()), 1);
+    assert_eq!(wrong(&|list| list["sessions"][0]["renamed"] = 1.into()), 1);
+    assert_eq!(wrong(&|list| list["schema"] = "1".into()), 1);
+    assert_eq!(
+        wrong(&|list| drop(list["sessions"][0].as_object_mut().map(|one| one.remove("agent")))),
+        1
+    );
+    assert_eq!(wrong(&|list| list["sessions"][0]["because"][0]["source"]["kind"] = 0.into()), 1);
+}

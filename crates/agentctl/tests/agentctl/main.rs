@@ -1,0 +1,9 @@
+//! The program as a whole, from outside.
+
+mod bad_input;
+mod cli;
+mod home;
+mod live;
+mod real_claude;
+mod real_codex;
+mod support;
