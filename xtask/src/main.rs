@@ -5,6 +5,7 @@
     reason = "tasks talk to a person at a terminal"
 )]
 
+mod bench;
 mod check;
 mod failure;
 mod generate;
@@ -24,6 +25,9 @@ usage: cargo xtask TASK
   check                sizes, rooms, licences, spelling, formatting, lints
   test [ARGS...]       setup, check, then all tests; ARGS go to `cargo nextest run`
                        (with ARGS the doc tests are left out)
+  bench [--sessions N] [--size GB] [--keep DIR] [--quick]
+                       time the release binary on a generated home of N sessions (10,000; 1,000
+                       with --quick) against yardsticks; DIR is used in place of the cache
 
 The cache is $AGENTCTL_TEST_CACHE, else $XDG_CACHE_HOME/agentctl-tests, else ~/.cache/agentctl-tests.";
 
@@ -46,6 +50,7 @@ fn dispatch(words: &[String]) -> Outcome<()> {
         ["check"] => check::run(&root()),
         ["gen"] => generate::write(&root()),
         ["test", passed_on @ ..] => test::run(&root(), passed_on),
+        ["bench", words @ ..] => bench::run(&root(), words),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

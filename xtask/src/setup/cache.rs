@@ -24,6 +24,11 @@ pub(super) struct Recipe<'a> {
     pub(super) fill: &'a dyn Fn(&Path) -> Outcome<()>,
 }
 
+/// Where the cache of this user is; it exists.
+pub(crate) fn cache_dir() -> Outcome<PathBuf> {
+    Cache::of_this_user().map(|cache| cache.dir)
+}
+
 impl Cache {
     /// The cache that this user's environment names.
     pub(super) fn of_this_user() -> Outcome<Self> {

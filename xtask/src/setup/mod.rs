@@ -10,5 +10,6 @@ mod ready;
 mod spelling;
 mod system;
 
+pub(crate) use cache::cache_dir;
 pub(crate) use ready::{Ready, run};
 pub(crate) use spelling::typos;

@@ -1,0 +1,88 @@
+//! The words after `cargo xtask bench`.
+
+use super::{plan::Scale, rounds::Patience};
+use crate::failure::{Failure, Outcome};
+use std::{path::PathBuf, time::Duration};
+
+/// Fewer leave nothing beside the live ones.
+const FEWEST: usize = 10;
+
+/// What was asked for.
+#[derive(Debug, PartialEq)]
+pub(super) struct Ask {
+    sessions: Option<usize>,
+    gigabytes: Option<f64>,
+    quick: bool,
+    /// Where homes are made and kept, in place of the cache.
+    pub(super) keep: Option<PathBuf>,
+}
+
+impl Ask {
+    /// Reads the words.
+    pub(super) fn parse(words: &[&str]) -> Outcome<Self> {
+        let mut ask = Self { sessions: None, gigabytes: None, quick: false, keep: None };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || {
+                words.next().ok_or_else(|| Failure::usage(format!("bench: {word} needs a value")))
+            };
+            match *word {
+                "--quick" => ask.quick = true,
+                "--sessions" => ask.sessions = Some(number(word, value()?)?),
+                "--size" => ask.gigabytes = Some(number(word, value()?)?),
+                "--keep" => ask.keep = Some(PathBuf::from(value()?)),
+                other => return Err(Failure::usage(format!("bench: no such option: {other}"))),
+            }
+        }
+        if ask.gigabytes.is_some_and(|size| !(size > 0.0 && size < 1000.0)) {
+            return Err(Failure::usage("bench: --size must be above 0 and below 1000"));
+        }
+        match ask.sessions.is_some_and(|sessions| sessions < FEWEST) {
+            true => Err(Failure::usage(format!("bench: --sessions must be at least {FEWEST}"))),
+            false => Ok(ask),
+        }
+    }
+
+    /// The large home.
+    pub(super) fn scale(&self) -> Scale {
+        let usual = if self.quick { 1000 } else { 10_000 };
+        let sessions = self.sessions.unwrap_or(usual);
+        Scale { sessions, bytes: self.gigabytes.map(|size| size * 1e9) }
+    }
+
+    /// How long to measure.
+    pub(super) fn patience(&self) -> Patience {
+        match self.quick {
+            true => Patience { rounds: 20, each: Duration::from_secs(1) },
+            false => Patience { rounds: 60, each: Duration::from_secs(6) },
+        }
+    }
+}
+
+fn number<T: std::str::FromStr>(word: &str, value: &str) -> Outcome<T> {
+    value.parse().map_err(|_| Failure::usage(format!("bench: {word} {value} is not a number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ask, Scale};
+    use std::path::PathBuf;
+
+    #[test]
+    fn words_are_read() {
+        let ask =
+            Ask::parse(&["--sessions", "50", "--size", "0.5", "--keep", "/k"]).expect("words");
+        assert_eq!(ask.scale(), Scale { sessions: 50, bytes: Some(5e8) });
+        assert_eq!(ask.keep, Some(PathBuf::from("/k")));
+        let usual = Ask::parse(&[]).expect("no words");
+        assert_eq!(usual.scale(), Scale { sessions: 10_000, bytes: None });
+    }
+
+    #[test]
+    fn wrong_words_are_refused() {
+        for words in ["--sessions", "--sessions 9", "--size -1", "--size much", "more"] {
+            let words: Vec<&str> = words.split(' ').collect();
+            assert_eq!(Ask::parse(&words).map_err(|why| why.exit_code()), Err(2), "{words:?}");
+        }
+    }
+}

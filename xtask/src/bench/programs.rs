@@ -1,0 +1,53 @@
+//! Small programs that the bench compiles: yardsticks, and stand-ins for agents.
+
+use crate::{
+    failure::{Failure, Outcome},
+    tool,
+};
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const HELLO: &str = include_str!("programs/hello.rs");
+const WALK: &str = include_str!("programs/walk.rs");
+const STANDIN: &str = include_str!("programs/standin.rs");
+
+/// Where each compiled program is.
+pub(super) struct Programs {
+    /// Says hello.
+    pub(super) hello: PathBuf,
+    /// Walks over `/proc`; with the word `read` it reads every `stat` file instead of asking stat(2).
+    pub(super) walk: PathBuf,
+    /// Holds what an agent would hold, under its name.
+    pub(super) claude: PathBuf,
+    /// The same program under the other name.
+    pub(super) codex: PathBuf,
+}
+
+/// Compiles them all into a directory.
+pub(super) fn compile(dir: &Path) -> Outcome<Programs> {
+    fs::create_dir_all(dir).map_err(|why| Failure::io("create", dir, &why))?;
+    let programs = Programs {
+        hello: compiled(dir, "hello", HELLO)?,
+        walk: compiled(dir, "walk", WALK)?,
+        claude: compiled(dir, "claude", STANDIN)?,
+        codex: dir.join("codex"),
+    };
+    let copied = fs::copy(&programs.claude, &programs.codex);
+    copied.map_err(|why| Failure::io("write", &programs.codex, &why))?;
+    Ok(programs)
+}
+
+fn compiled(dir: &Path, name: &str, source: &str) -> Outcome<PathBuf> {
+    let (text, program) = (dir.join(format!("{name}.rs")), dir.join(name));
+    fs::write(&text, source).map_err(|why| Failure::io("write", &text, &why))?;
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
+    let mut rustc = Command::new(rustc);
+    // As the release profile of the workspace, so that start-up is compared like with like.
+    rustc.args(["--edition=2024", "-Copt-level=3", "-Cpanic=abort", "-Cstrip=symbols", "-o"]);
+    tool::captured(rustc.arg(&program).arg(&text)).map(|_| program)
+}
