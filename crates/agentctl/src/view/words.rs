@@ -18,7 +18,7 @@ pub(super) fn age(at: Option<Timestamp>, now: Timestamp) -> String {
     let seconds = now.duration_since(at).as_secs();
     match seconds {
         ..-60 => FUTURE.to_owned(), // a clock was wrong: say so rather than guess
-        ..60 => format!("{}s", seconds.max(0)),
+        -60..60 => format!("{}s", seconds.max(0)),
         60..3600 => format!("{}m", seconds / 60),
         3600..172_800 => format!("{}h", seconds / 3600),
         172_800..1_209_600 => format!("{}d", seconds / 86_400),
