@@ -120,9 +120,10 @@ pub fn sort(sessions: &mut [Session], order: Order) {
     });
 }
 
-/// Ended sessions are told apart by their age only.
-fn attention(session: &Session) -> Option<StateName> {
-    (session.live || session.state == StateName::Unknown).then_some(session.state)
+/// Ended sessions are told apart by their age only, and stand behind those that may be alive.
+fn attention(session: &Session) -> Reverse<Option<Reverse<StateName>>> {
+    let open = session.live || session.state == StateName::Unknown;
+    Reverse(open.then_some(Reverse(session.state)))
 }
 
 /// Leaves out a process that has named no session where one session is known to be all it may hold:

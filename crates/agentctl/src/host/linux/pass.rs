@@ -118,11 +118,23 @@ fn process(pid: u32, line: &[u8]) -> Told<Process> {
 }
 
 /// The moment of the boot on today's clock; starts are counted from it, suspended time included.
+///
+/// The two clocks are read one after the other; on a busy machine much may come between, so the
+/// closest of some readings counts.
 fn booted() -> Timestamp {
-    let now = timestamp(clock_gettime(ClockId::Realtime));
-    let up = clock_gettime(ClockId::Boottime);
-    let up = SignedDuration::new(up.tv_sec, i32::try_from(up.tv_nsec).unwrap_or_default());
-    now.saturating_sub(up).unwrap_or(Timestamp::UNIX_EPOCH)
+    const TRIES: usize = 4;
+    let read = || {
+        let before = span(clock_gettime(ClockId::Boottime));
+        let now = timestamp(clock_gettime(ClockId::Realtime));
+        let between = span(clock_gettime(ClockId::Boottime)) - before;
+        (between, now.saturating_sub(before).unwrap_or(Timestamp::UNIX_EPOCH))
+    };
+    let closest = (0..TRIES).map(|_| read()).min_by_key(|(between, _)| *between);
+    closest.map_or(Timestamp::UNIX_EPOCH, |(_, booted)| booted)
+}
+
+fn span(time: Timespec) -> SignedDuration {
+    SignedDuration::new(time.tv_sec, i32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 fn timestamp(time: Timespec) -> Timestamp {

@@ -72,7 +72,8 @@ impl Agent for Codex {
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {
-        format!("! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F -- {}", shell_word(id))
+        let files = "for pid in $(pgrep -x codex); do ls -l /proc/$pid/fd; done 2>/dev/null";
+        format!("! {{ {files}; }} | grep -F -- {}", shell_word(id))
     }
 
     fn messages(&self, line: &[u8]) -> Vec<Message> {
