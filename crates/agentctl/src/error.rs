@@ -1,7 +1,7 @@
 //! The program's one error: a kind, which fixes the exit code and the JSON `kind`; a message; a hint.
 
 use serde::Serialize;
-use std::{fmt, io};
+use std::{fmt, io, path::Path};
 
 /// What went wrong, as scripts tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -49,6 +49,12 @@ impl Error {
         Self { kind, message: message.into(), hint: None, silent: false }
     }
 
+    /// A transcript that could not be read.
+    pub(crate) fn unread(path: &Path, why: &io::Error) -> Self {
+        Self::new(Kind::Io, format!("cannot read {}: {why}", path.display()))
+            .hint("run `agentctl doctor` to see what else cannot be read")
+    }
+
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
@@ -60,9 +66,10 @@ impl fmt::Display for Error {
     }
 }
 
+/// Only printing fails without a place of its own; whoever reads a file says which.
 impl From<io::Error> for Error {
     fn from(why: io::Error) -> Self {
         let silent = why.kind() == io::ErrorKind::BrokenPipe;
-        Self { silent, ..Self::new(Kind::Io, why.to_string()) }
+        Self { silent, ..Self::new(Kind::Io, format!("cannot write the answer: {why}")) }
     }
 }

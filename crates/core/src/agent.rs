@@ -254,7 +254,7 @@ pub trait Agent: Sync {
     /// Which sessions of a store claim to be loaded, and by which process.
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims>;
     /// The session a process of the agent has loaded if it has this file open for writing.
-    fn holds(&self, store: &Path, open: &Path) -> Option<String>;
+    fn holds(&self, host: &dyn Host, store: &Path, open: &Path) -> Option<String>;
     /// All sessions of a store, from names and sizes alone.
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing>;
     /// The records of a full id, of which there may be copies; `cwd` is a hint where to look first.

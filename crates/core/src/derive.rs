@@ -148,7 +148,10 @@ fn asks(seen: &Evidence, say: Say) -> Option<(State, Vec<Fact>)> {
             let fact = Fact::new(Rule::AgentSays, fact, line.clone()).at(*alive);
             Some((State::Waiting(Need::Answer), vec![fact]))
         }
-        _ => None,
+        (
+            Say::Waiting(_) | Say::Busy | Say::Idle,
+            Turn::None | Turn::Open { .. } | Turn::Ended { .. },
+        ) => None,
     }
 }
 
@@ -274,7 +277,7 @@ fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
             Turn::None => State::Done,
             Turn::Open { alive, line, .. } => {
                 let fact = "its newest turn has no end";
-                because.push(Fact::new(Rule::TurnOpen, fact, line.clone()).at(*alive));
+                because.push(Fact::new(Rule::TurnLeftOpen, fact, line.clone()).at(*alive));
                 State::Died
             }
             Turn::Ended { at, how, line } => {

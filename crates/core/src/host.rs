@@ -98,6 +98,8 @@ pub struct Process {
 /// One pass over all processes, sorted by pid.
 #[derive(Clone, Debug)]
 pub struct Table {
+    /// When the pass began.
+    pub taken: Timestamp,
     /// Which boot of this machine.
     pub boot: String,
     /// When the machine booted, on today's clock.
@@ -171,6 +173,8 @@ pub trait Kernel {
     /// The live process of this pid that began this many clock ticks after boot. Asked anew where
     /// the host can: it may have begun after the pass.
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>>;
+    /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
+    fn is_over(&self, of: &ProcKey) -> bool;
     /// Pids that hold a flock on this file.
     fn lockers(&self, path: &Path) -> Told<Vec<u32>>;
 }

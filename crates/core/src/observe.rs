@@ -38,7 +38,6 @@ pub struct Candidate {
     pub stub: Option<Stub>,
     holders: Vec<Holder>,
     lost: Vec<Source>,
-    suspects: Vec<Live>,
     about: About,
     /// Where its process was started.
     started_in: Option<PathBuf>,
@@ -70,6 +69,7 @@ pub struct Survey<'a> {
     host: &'a dyn Host,
     blind: Option<String>,
     live: Vec<Live>,
+    suspects: Vec<Live>,
     lost: Vec<Lost>,
 }
 
@@ -91,6 +91,7 @@ impl<'a> Survey<'a> {
             host,
             blind: None,
             live: Vec::new(),
+            suspects: Vec::new(),
             lost: Vec::new(),
         };
         survey.live = survey.living();
@@ -101,6 +102,7 @@ impl<'a> Survey<'a> {
         }
         survey.settle();
         survey.unnamed();
+        survey.suspects = survey.untrailed();
         let claimed = survey.candidates.len();
         for store in survey.stores.clone() {
             survey.recorded(&store, history, claimed);
@@ -151,7 +153,6 @@ impl Candidate {
             stub: None,
             holders: Vec::new(),
             lost: Vec::new(),
-            suspects: Vec::new(),
             about: About::default(),
             started_in: None,
             hidden: None,

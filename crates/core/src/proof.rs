@@ -1,6 +1,7 @@
-//! Facts with their sources, and how a person can check each with a plain shell command.
+//! Facts with their sources, and how a person can look at each with a plain shell command.
 //!
-//! Every check exits 0 as long as the fact holds, and not 0 when it does not.
+//! A check looks at the source: it exits 0 as long as that still shows what was seen, and not 0 when it
+//! does not. What follows from several sources together is the rule's to say.
 
 use crate::{host::CannotTell, ident::ProcKey};
 use jiff::Timestamp;
@@ -92,7 +93,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// A shell command that exits 0 while the fact holds.
+    /// A shell command that exits 0 while the source shows what was seen.
     pub fn check(&self) -> Option<String> {
         Some(match self {
             Self::Line { path, offset, shows } => format!(
@@ -145,6 +146,8 @@ pub enum Rule {
     AgentSays,
     /// A turn with no end, owned by a live process, runs.
     TurnOpen,
+    /// A turn with no end, which nobody can hold, died with its process.
+    TurnLeftOpen,
     /// A turn older than the process that holds the session died with an earlier process.
     TurnOlderThanHolder,
     /// A turn with an end does not run.
@@ -180,6 +183,7 @@ impl Rule {
             Self::HolderAlive => "the kernel's word on that very process decides who is alive",
             Self::AgentSays => "what the live agent says of itself comes before its store",
             Self::TurnOpen => "a turn with no end, owned by a live process, runs",
+            Self::TurnLeftOpen => "a turn with no end that nobody can hold died with its process",
             Self::TurnOlderThanHolder => {
                 "a turn older than the process that holds it died with an earlier process"
             }

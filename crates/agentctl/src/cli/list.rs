@@ -49,8 +49,11 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
             let columns = Columns { wide: args.wide, usage: args.usage };
             view::table::sessions(&found, &columns, here.now())?;
             view::problems(&found.problems);
-            if found.sessions.is_empty() && history == History::Skip {
-                view::nothing_alive(&ops::list::places(here));
+            if found.sessions.is_empty() && found.problems.is_empty() && history == History::Skip {
+                match ask.is_plain() {
+                    true => view::nothing_alive(&ops::list::places(here)),
+                    false => view::nothing_matches(),
+                }
             }
         }
     }

@@ -2,7 +2,11 @@
 
 use super::args::{Cli, Command};
 use super::{completions, doctor, explain, list, logs, man, status};
-use crate::{error::Error, ops::Here, view};
+use crate::{
+    error::{Error, Kind},
+    ops::Here,
+    view,
+};
 use clap::Parser;
 use std::{panic, process::ExitCode};
 
@@ -18,7 +22,16 @@ pub(crate) fn main() -> ExitCode {
         view::report_bug(bug);
         std::process::exit(BUG);
     }));
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(why) if why.use_stderr() && std::env::args_os().any(|word| word == "--json") => {
+            let message = why.kind().as_str().unwrap_or("bad usage");
+            let error = Error::new(Kind::Usage, message).hint("run `agentctl help COMMAND`");
+            view::report(&error, true);
+            return ExitCode::from(Kind::Usage.code());
+        }
+        Err(why) => why.exit(),
+    };
     let json = cli.command.wants_json();
     match run(cli) {
         Ok(code) => ExitCode::from(code),

@@ -86,6 +86,14 @@ impl Kernel for Proc {
         }
     }
 
+    fn is_over(&self, of: &ProcKey) -> bool {
+        match Door::open(of).and_then(|door| door.is_ending()) {
+            Ok(ending) => ending,
+            Err(Refused::Gone | Refused::Reused | Refused::Rebooted) => true,
+            Err(Refused::Untold(_)) => false,
+        }
+    }
+
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
         let held = self.locks.get_or_init(locks::held).as_ref().map_err(CannotTell::clone)?;
         locks::lockers(held, path, |pid, file| {

@@ -110,6 +110,10 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.began(pid, ticks)
     }
 
+    fn is_over(&self, of: &ProcKey) -> bool {
+        self.kernel.is_over(of)
+    }
+
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
         self.kernel.lockers(path)
     }

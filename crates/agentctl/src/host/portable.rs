@@ -108,12 +108,17 @@ impl Kernel for Portable {
         Ok(process.filter(|process| process.start.abs_diff(began) <= 1).map(|one| table.key(one)))
     }
 
+    fn is_over(&self, of: &ProcKey) -> bool {
+        self.ask(of, ProcessRefreshKind::nothing(), |_| Some(())).is_err()
+    }
+
     fn lockers(&self, _: &Path) -> Told<Vec<u32>> {
         Err(CannotTell("sysinfo does not tell locks".to_owned()))
     }
 }
 
 fn pass() -> Told<Table> {
+    let taken = Timestamp::now();
     let boot = boot()?.to_string();
     let mut system = System::new().map_err(untold)?;
     refresh(&mut system, ProcessesToUpdate::All, ProcessRefreshKind::nothing());
@@ -123,7 +128,7 @@ fn pass() -> Told<Table> {
         return Err(CannotTell("sysinfo sees no process, not even this one".to_owned()));
     }
     processes.sort_unstable_by_key(|process| process.pid);
-    Ok(Table { boot, booted: Timestamp::UNIX_EPOCH, ticks: 1, processes })
+    Ok(Table { taken, boot, booted: Timestamp::UNIX_EPOCH, ticks: 1, processes })
 }
 
 fn process(process: &sysinfo::Process) -> Process {

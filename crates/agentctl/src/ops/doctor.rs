@@ -56,7 +56,7 @@ fn checkup(host: &dyn Host, mut survey: Survey<'_>) -> Checkup {
     let mut stores: Vec<Store> = survey.stores.iter().map(|path| store(&survey, path)).collect();
     for path in survey.agent.stores(&observe::environment()) {
         if !survey.stores.contains(&host.resolve(&path)) {
-            stores.push(Store { path, sessions: None });
+            stores.push(Store { path, sessions: None, live: 0 });
         }
     }
     Checkup {
@@ -74,7 +74,8 @@ fn checkup(host: &dyn Host, mut survey: Survey<'_>) -> Checkup {
 
 fn store(survey: &Survey<'_>, path: &Path) -> Store {
     let stored = survey.candidates.iter().filter(|one| one.store == path && one.stub.is_some());
-    Store { path: path.to_owned(), sessions: Some(stored.count()) }
+    let held = survey.candidates.iter().filter(|one| one.store == path && one.is_held());
+    Store { path: path.to_owned(), sessions: Some(stored.count()), live: held.count() }
 }
 
 /// The program as a shell would find it.

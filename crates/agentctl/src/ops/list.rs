@@ -28,6 +28,14 @@ pub(crate) struct Ask {
     pub(crate) usage: bool,
 }
 
+impl Ask {
+    /// Everything that is alive is asked for.
+    pub(crate) fn is_plain(&self) -> bool {
+        let all = self.agents.is_empty() && self.filter == Filter::default();
+        all && self.history == History::Skip && self.limit.is_none()
+    }
+}
+
 /// Lists sessions.
 pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
     let host = here.host();

@@ -24,9 +24,7 @@ pub(crate) fn last(here: &Here, name: &str, count: usize) -> Result<Messages, Er
     let messages = match &stub {
         Some(stub) => {
             agent::tail(agent, host, &stub.path, count)
-                .map_err(|why| {
-                    Error::new(Kind::Io, format!("cannot read {}: {why}", stub.path.display()))
-                })?
+                .map_err(|why| Error::unread(&stub.path, &why))?
                 .0
         }
         None => Vec::new(), // alive, and nothing said yet
@@ -61,7 +59,8 @@ impl<'a> Follow<'a> {
         let watch = watch(&stub.path, session.process.as_ref()).map_err(|why| {
             Error::new(Kind::Io, format!("cannot watch {}: {why}", stub.path.display()))
         })?;
-        let (messages, at) = agent::tail(agent, host, &stub.path, count)?;
+        let (messages, at) = agent::tail(agent, host, &stub.path, count)
+            .map_err(|why| Error::unread(&stub.path, &why))?;
         let ended = !session.live;
         Ok((Self { host, agent, path: stub.path, at, watch, ended }, messages))
     }
@@ -84,7 +83,8 @@ impl<'a> Follow<'a> {
     }
 
     fn grown(&mut self) -> Result<Vec<Message>, Error> {
-        let file = self.host.open(&self.path)?;
+        let unread = |why: io::Error| Error::unread(&self.path, &why);
+        let file = self.host.open(&self.path).map_err(unread)?;
         if file.size() < self.at {
             self.at = 0; // cut or replaced: begin anew
         }
@@ -92,7 +92,8 @@ impl<'a> Follow<'a> {
         self.at = lines::forward(&*file, self.at, &mut |line| {
             messages.extend(agent::readable(self.agent, &line));
             Flow::Continue(())
-        })?;
+        })
+        .map_err(unread)?;
         Ok(messages)
     }
 }

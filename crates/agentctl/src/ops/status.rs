@@ -8,6 +8,7 @@ use agentctl_core::{
     host::Host,
     observe::{Candidate, History, Survey},
     select::{Choice, Name, choose, shortest},
+    text::one_line,
     wire::{OneSession, Problem, SCHEMA, Session},
 };
 
@@ -48,7 +49,10 @@ fn find<'a>(host: &'a dyn Host, text: &str, depth: Depth) -> Result<Found<'a>, E
             .hint("use an id or a prefix of it, ID@DIR, or pid:N")
     })?;
     let surveys = match &name {
-        Name::Id { prefix, dir: None } if prefix.len() >= FULL => {
+        // An id of hexadecimal digits may be typed in any case, and is found by looking everywhere.
+        Name::Id { prefix, dir: None }
+            if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
+        {
             observe::surveys(host, agents::ALL, |agent, env| Survey::of(agent, host, env, prefix))
         }
         Name::Id { .. } => observe::all(host, agents::ALL, History::All),
@@ -83,7 +87,8 @@ fn ambiguous(text: &str, several: &[Session]) -> Error {
         .take(SHOWN)
         .map(|(session, length)| {
             let id = session.id.as_deref().unwrap_or_default();
-            let cwd = session.cwd.as_ref().map(|cwd| cwd.display().to_string()).unwrap_or_default();
+            let cwd = session.cwd.as_ref().map(|cwd| one_line(&cwd.to_string_lossy()));
+            let cwd = cwd.unwrap_or_default();
             let id = id.get(..length).unwrap_or(id);
             format!("  {id}  {}  {}  {cwd}", session.agent, session.state.name())
         })

@@ -38,7 +38,7 @@ fn checkup(out: &mut impl Write, paint: Paint, agent: &Checkup) -> io::Result<()
     writeln!(out, "  proved    {}", agent.proved.join(", "))?;
     for store in &agent.stores {
         let sessions = match store.sessions {
-            Some(count) => format!("{count} sessions, {} alive", agent.live),
+            Some(count) => format!("{count} sessions, {} alive", store.live),
             None => "not there".to_owned(),
         };
         writeln!(out, "  store     {} ({sessions})", words::directory(Some(&store.path)))?;

@@ -1,4 +1,5 @@
-//! What goes to standard error: problems, errors, hints.
+//! What is said beside the answer, to standard error: problems, errors, hints. Errors for programs
+//! are the answer, and go where answers go.
 
 use super::{json::json, paint::Paint, words};
 use crate::error::{Error, Kind};
@@ -68,6 +69,11 @@ pub(crate) fn nothing_alive(places: &[(&'static str, PathBuf, bool)]) {
     }
     say("start one of them (for instance `claude` or `codex`) and run `agentctl list` again;");
     say("`agentctl doctor` says which are installed");
+}
+
+/// For an empty answer to a narrower question.
+pub(crate) fn nothing_matches() {
+    say("no session matches");
 }
 
 /// A bug: says so, and where.

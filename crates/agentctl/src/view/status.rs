@@ -51,7 +51,7 @@ fn fields(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
         ("tokens", session.tokens.as_ref().map(tokens)),
         ("cost", session.cost_usd.map(|cost| format!("${cost:.4}"))),
         ("parent", line(&session.parent)),
-        ("forked from", line(&session.forked_from)),
+        ("fork of", line(&session.forked_from)),
         ("archived", session.archived.then(|| "yes".to_owned())),
         ("transcript", path(&session.source)),
     ];

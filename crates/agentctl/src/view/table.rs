@@ -4,6 +4,7 @@ use super::{paint::Paint, words};
 use agentctl_core::wire::{Session, Sessions};
 use jiff::Timestamp;
 use std::{
+    collections::{HashMap, HashSet},
     env,
     io::{self, BufWriter, IsTerminal, Write},
 };
@@ -111,18 +112,31 @@ impl Table {
     }
 }
 
-/// Sub-agents stand below their parents, where both are shown.
-fn families(sessions: &[Session]) -> Vec<Session> {
-    let has_parent = |child: &Session| {
-        child.parent.is_some() && sessions.iter().any(|other| other.id == child.parent)
-    };
+/// Sub-agents stand below their parents, where both are shown; nobody is shown twice or left out.
+fn families(sessions: &[Session]) -> Vec<&Session> {
+    let mut children: HashMap<&str, Vec<usize>> = HashMap::new();
+    let known: HashSet<&str> = sessions.iter().filter_map(|one| one.id.as_deref()).collect();
+    let parent = |one: &Session| one.parent.clone().filter(|id| known.contains(id.as_str()));
+    let mut roots = Vec::new();
+    for (at, one) in sessions.iter().enumerate() {
+        match one.parent.as_deref().filter(|_| parent(one).is_some()) {
+            Some(id) => children.entry(id).or_default().push(at),
+            None => roots.push(at),
+        }
+    }
+    let mut shown = vec![false; sessions.len()];
     let mut ordered = Vec::with_capacity(sessions.len());
-    let mut todo: Vec<&Session> = sessions.iter().rev().filter(|one| !has_parent(one)).collect();
-    while let Some(next) = todo.pop() {
-        ordered.push(next.clone());
-        let children =
-            sessions.iter().rev().filter(|one| one.parent.is_some() && one.parent == next.id);
-        todo.extend(children);
+    // Whoever is not reached from a root is in a circle of parents, and begins one.
+    for root in roots.into_iter().chain(0..sessions.len()) {
+        let mut todo = vec![root];
+        while let Some(at) = todo.pop() {
+            if std::mem::replace(&mut shown[at], true) {
+                continue;
+            }
+            ordered.push(&sessions[at]);
+            let below = sessions[at].id.as_deref().and_then(|id| children.get(id));
+            todo.extend(below.into_iter().flatten().rev());
+        }
     }
     ordered
 }

@@ -50,7 +50,7 @@ pub(super) fn state(session: &Session) -> String {
 }
 
 /// What each session is called: as much of its id as tells it apart, or its process.
-pub(super) fn names(sessions: &[Session]) -> Vec<String> {
+pub(super) fn names(sessions: &[&Session]) -> Vec<String> {
     let ids: Vec<&str> =
         sessions.iter().map(|session| session.id.as_deref().unwrap_or_default()).collect();
     let short =

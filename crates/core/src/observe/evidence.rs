@@ -14,8 +14,7 @@ use std::path::Path;
 impl Survey<'_> {
     /// Adds the sessions of a store's history that were asked for or may be held.
     pub(super) fn recorded(&mut self, store: &Path, history: History, claimed: usize) {
-        let suspects = self.suspects();
-        let oldest = suspects.iter().map(|suspect| suspect.since).min();
+        let oldest = self.suspects.iter().map(|suspect| suspect.since).min();
         let from = match history {
             History::All => Timestamp::MIN,
             History::Since(at) => oldest.map_or(at, |oldest| oldest.min(at)),
@@ -37,8 +36,7 @@ impl Survey<'_> {
                 known.stub.get_or_insert(stub);
                 continue;
             }
-            let mut candidate = self.ended(store, stub);
-            candidate.suspects.extend_from_slice(&suspects);
+            let candidate = self.ended(store, stub);
             self.candidates.push(candidate);
         }
     }
@@ -57,10 +55,11 @@ impl Survey<'_> {
         let mut record = self.read(candidate, depth);
         let tool = self.tool(&record, candidate);
         self.fill(&mut record, candidate);
-        let suspects = match candidate.holders.is_empty() && candidate.lost.is_empty() {
+        let suspects = match candidate.holders.is_empty() {
             true => self.may_hold(candidate, &record),
-            false => Vec::new(), // its process is known: the kernel's word on that one decides
+            false => Vec::new(), // its process is known
         };
+        let hidden = candidate.hidden.clone().or_else(|| self.late(candidate, &record));
         let unclaimed = candidate.id.as_deref().filter(|_| candidate.lost.is_empty());
         let absence = unclaimed.map(|id| self.agent.absence(&candidate.store, id));
         Evidence {
@@ -71,7 +70,7 @@ impl Survey<'_> {
             lost: candidate.lost.clone(),
             suspects,
             absence: absence.map(|check| Source::Absence { check }),
-            blind: candidate.hidden.clone().or(self.blind.clone()),
+            blind: hidden.or(self.blind.clone()),
             tool,
         }
     }
@@ -118,6 +117,23 @@ impl Survey<'_> {
         record.version = about.version.clone().or(record.version.take());
     }
 
+    /// Why the pass over the processes says nothing of it: it was written to since.
+    fn late(&self, candidate: &Candidate, record: &Reading) -> Option<String> {
+        let newest = match record {
+            Reading::Read(record) => record.updated,
+            Reading::Absent | Reading::Failed { .. } => None,
+        };
+        let written = candidate.stub.as_ref().map(|stub| stub.updated);
+        let is_late = candidate.holders.is_empty() && self.since_pass(newest.max(written));
+        is_late.then(|| "written to while processes were read".to_owned())
+    }
+
+    /// After the pass, and not in a future that only a wrong clock knows.
+    fn since_pass(&self, at: Option<Timestamp>) -> bool {
+        let (Some(at), Ok(table)) = (at, self.host.table()) else { return false };
+        table.taken < at && at <= self.host.now()
+    }
+
     fn may_hold(&self, candidate: &Candidate, record: &Reading) -> Vec<Suspect> {
         let Some(stub) = &candidate.stub else { return Vec::new() };
         let cwd = match record {
@@ -130,17 +146,25 @@ impl Survey<'_> {
             }
             _ => false,
         };
+        // The process that had it is gone: only one that began later can have taken it over.
+        let gone = candidate.lost.iter().filter_map(|lost| match lost {
+            Source::Gone { process } => Some(process.start),
+            _ => None,
+        });
+        let gone = gone.max();
         let may = |process: &&Live| {
-            process.may_hold(&candidate.store, stub.updated) && !elsewhere(process)
+            let later = gone.is_none_or(|gone| process.key.start > gone);
+            later && process.may_hold(&candidate.store, stub.updated) && !elsewhere(process)
         };
         let suspect = |process: &Live| Suspect { key: process.key.clone(), since: process.since };
-        candidate.suspects.iter().filter(may).map(suspect).collect()
+        self.suspects.iter().filter(may).map(suspect).collect()
     }
 
     /// Who holds it. A process that holds its parent too is not the sub-agent's alone.
     fn holders(&self, candidate: &Candidate, record: &Reading) -> Vec<Holder> {
         let spawned = matches!(record, Reading::Read(record) if record.parent.is_some());
         let mut holders = candidate.holders.clone();
+        holders.sort_by(|a, b| a.key.cmp(&b.key));
         for holder in holders.iter_mut().filter(|_| spawned) {
             let others = self.candidates.iter().filter(|other| other.is_held_by(holder.key.pid));
             holder.shared |= others.count() > 1;
@@ -158,6 +182,9 @@ impl Survey<'_> {
         let (Some(holder), Ok(table)) = (candidate.holders.first(), self.host.table()) else {
             return Tool::NotAsked;
         };
+        if self.since_pass(record.updated) {
+            return Tool::CannotTell("its call is newer than the look at processes".to_owned());
+        }
         let pair = |value: &str| format!("{variable}={value}");
         let below = candidate.holders.iter().flat_map(|held| table.descendants(held.key.pid));
         let mut untold = None;

@@ -19,7 +19,8 @@ use std::{
 pub(super) struct Live {
     pub(super) key: ProcKey,
     pub(super) since: Timestamp,
-    role: Role,
+    /// `None` where the process could not be judged: it may be none of the agent's.
+    role: Option<Role>,
     parent: u32,
     argv: Vec<String>,
     cwd: Option<PathBuf>,
@@ -54,29 +55,34 @@ impl Survey<'_> {
 
     fn judge(&self, table: &Table, process: &Process) -> Option<Live> {
         let key = table.key(process);
-        if self.host.is_mine(&key) != Ok(true) {
-            return None; // another user's, or about to end
+        let mine = self.host.is_mine(&key);
+        if mine == Ok(false) {
+            return None;
         }
+        let (Ok(_), Ok(argv)) = (mine, self.host.argv(&key)) else {
+            return self.unjudged(table, process);
+        };
         let exe = self.host.exe(&key).ok();
-        let Ok(argv) = self.host.argv(&key) else { return None }; // being loaded, or about to end
         let program = Program { comm: &process.comm, exe: exe.as_deref(), argv: &argv };
         let Some(Part::Agent(role)) = self.agent.part(&program) else { return None };
         let env = self.environment(&key);
-        if env.is_none() && self.host.is_mine(&key) != Ok(true) {
-            return None; // gone in the meantime
+        if env.is_none() && self.host.is_over(&key) {
+            return None;
         }
         let store = env.and_then(|env| self.agent.stores(&env).into_iter().next());
         Some(Live {
-            since: table.since(process.start),
-            role,
-            parent: process.parent,
+            role: Some(role),
             argv,
             cwd: self.host.cwd(&key).ok(),
             store: store.map(|store| self.host.resolve(&store)),
-            mapped: false,
-            told: false,
-            key,
+            ..Live::new(table, process)
         })
+    }
+
+    /// A process that tells nothing of itself. One that is over holds nothing; any other, even if it
+    /// is only being loaded, may be an agent and hold what was written since it began.
+    fn unjudged(&self, table: &Table, process: &Process) -> Option<Live> {
+        (!self.host.is_over(&table.key(process))).then(|| Live::new(table, process))
     }
 
     fn environment(&self, key: &ProcKey) -> Option<Env> {
@@ -131,7 +137,7 @@ impl Survey<'_> {
                         self.lose(store, claim.session, Source::Gone { process });
                     }
                     Found::OtherBoot => self.lose(store, claim.session, claim.source),
-                    Found::CannotTell => {} // nobody is mapped by it: it stays a suspect
+                    Found::CannotTell => self.obscure(store, &claim), // else it stays a suspect
                 }
             }
             Trail::Flock(path) => match self.host.lockers(path) {
@@ -147,7 +153,7 @@ impl Survey<'_> {
                         }
                     }
                 }
-                Err(_) => {} // nobody is mapped by it: live processes stay suspects
+                Err(_) => self.obscure(store, &claim), // else live processes stay suspects
             },
             Trail::OpenBy(key) => self.hold(store, &claim, key.clone(), claim.source.clone()),
         }
@@ -174,17 +180,28 @@ impl Survey<'_> {
         }
     }
 
+    /// Where no process can be seen at all, what is claimed is unknown, and shown.
+    fn obscure(&mut self, store: &Path, claim: &Claim) {
+        if let Some(why) = self.blind.clone() {
+            self.veil(store, &claim.session, why);
+        }
+    }
+
     /// Somebody holds it whom this host does not show: a process of another container, or a new one.
     fn hide(&mut self, store: &Path, id: &str, pid: u32) {
+        self.veil(store, id, format!("held by pid {pid}, which is not in the process table"));
+    }
+
+    fn veil(&mut self, store: &Path, id: &str, why: String) {
         let stub = self.agent.find(self.host, store, id, None).into_iter().next();
         let candidate = self.claimant(store, id);
         candidate.stub = candidate.stub.take().or(stub);
-        candidate.hidden = Some(format!("held by pid {pid}, which is not in the process table"));
+        candidate.hidden = Some(why);
     }
 
     fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {
         let known = self.live.iter_mut().find(|process| process.key == key);
-        let role = known.as_ref().map(|process| process.role);
+        let role = known.as_ref().and_then(|process| process.role);
         let cwd = known.as_ref().and_then(|process| process.cwd.clone());
         if let Some(process) = known {
             process.mapped = true;
@@ -226,7 +243,8 @@ impl Survey<'_> {
             let Ok(files) = self.host.open_files(&key) else { continue };
             self.live[at].told = true;
             for file in files.into_iter().filter(|file| file.writable) {
-                let Some(session) = self.agent.holds(store, &file.path) else { continue };
+                let held = self.agent.holds(self.host, store, &file.path);
+                let Some(session) = held else { continue };
                 let source = Source::OpenFile { path: file.path, pid: key.pid };
                 let trail = Trail::OpenBy(key.clone());
                 self.follow(store, Claim { session, trail, source, about: About::default() });
@@ -253,11 +271,12 @@ impl Survey<'_> {
 
     /// Processes that are the agent's and have named no session.
     pub(super) fn unnamed(&mut self) {
-        let serves = |process: &Live| process.role == Role::Server;
+        let serves = |process: &Live| process.role == Some(Role::Server);
         let live = self.live.clone();
-        for process in live.iter().filter(|process| !process.mapped && !serves(process)) {
+        let unnamed = |one: &&Live| !one.mapped && one.role.is_some() && !serves(one);
+        for process in live.iter().filter(unnamed) {
             // A terminal beside a server of the same store shows that server's sessions.
-            let client = process.role == Role::Interactive
+            let client = process.role == Some(Role::Interactive)
                 && live.iter().any(|other| serves(other) && other.store == process.store);
             if client {
                 continue;
@@ -268,7 +287,7 @@ impl Survey<'_> {
             candidate.hold(Holder {
                 key: process.key.clone(),
                 since: process.since,
-                role: Some(process.role),
+                role: process.role,
                 shared: false,
                 trail: Source::Alive { process: process.key.clone() },
                 says: None,
@@ -278,19 +297,35 @@ impl Survey<'_> {
     }
 
     /// Processes that may hold a session without a trail.
-    pub(super) fn suspects(&self) -> Vec<Live> {
+    pub(super) fn untrailed(&self) -> Vec<Live> {
         self.live.iter().filter(|process| !process.mapped && !process.told).cloned().collect()
     }
 }
 
 impl Live {
+    /// Known by the pass alone.
+    fn new(table: &Table, process: &Process) -> Self {
+        Self {
+            key: table.key(process),
+            since: table.since(process.start),
+            role: None,
+            parent: process.parent,
+            argv: Vec::new(),
+            cwd: None,
+            store: None,
+            mapped: false,
+            told: false,
+        }
+    }
+
     fn is_forked(&self, all: &[Self]) -> bool {
-        all.iter().any(|other| other.key.pid == self.parent && other.argv == self.argv)
+        let twin = |other: &Self| other.key.pid == self.parent && other.argv == self.argv;
+        !self.argv.is_empty() && all.iter().any(twin)
     }
 
     /// Where it works, if that can be told: a server works for others, wherever it was started.
     pub(super) fn works_in(&self) -> Option<&Path> {
-        self.cwd.as_deref().filter(|_| self.role != Role::Server)
+        self.cwd.as_deref().filter(|_| self.role != Some(Role::Server))
     }
 
     /// It may have written to this store at `last`.

@@ -63,6 +63,8 @@ pub struct Store {
     /// How many sessions it holds; absent if it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<usize>,
+    /// How many of them are alive.
+    pub live: usize,
 }
 
 /// Something never seen before.

@@ -24,7 +24,7 @@ pub struct Because {
     /// The moment it speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// A shell command that exits 0 while the fact holds.
+    /// A shell command that looks at the source: it exits 0 while that shows what was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
 }

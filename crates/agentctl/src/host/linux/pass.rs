@@ -29,10 +29,11 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 /// Every process that runs a program, or did, sorted by pid.
 pub(super) fn table(boot: &str) -> Told<Table> {
     let proc = open_dir(CWD, c"/proc").map_err(|why| untold("/proc", why))?;
+    let taken = timestamp(clock_gettime(ClockId::Realtime));
     let booted = booted();
     let processes = processes(&proc)?;
     let ticks = i64::try_from(clock_ticks_per_second()).unwrap_or(100);
-    Ok(Table { boot: boot.to_owned(), booted, ticks, processes })
+    Ok(Table { taken, boot: boot.to_owned(), booted, ticks, processes })
 }
 
 /// A directory for listing.

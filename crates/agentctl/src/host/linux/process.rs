@@ -26,6 +26,9 @@ use std::{
 /// Places of [`Line::field`] that are zero until the program is loaded.
 const ARGUMENTS_END: usize = 49;
 const ENVIRONMENT_END: usize = 51;
+/// Place of the signals that a thread has yet to take: the end of a process kills each of its threads.
+const PENDING: usize = 31;
+const KILL: u64 = 1 << 8;
 
 /// Why a process cannot be reached under the name it was given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,6 +96,24 @@ impl<'a> Door<'a> {
             seen if seen.zombie => Err(Refused::Gone),
             _ => Ok(answer(&line)),
         }
+    }
+
+    /// Every thread of it is on its way out. A main thread may go alone, and then the others work on.
+    pub(super) fn is_ending(&self) -> Result<bool, Refused> {
+        let killed = |line: &Line<'_>| line.field(PENDING).is_some_and(|set| set & KILL != 0);
+        let exiting =
+            |line: &Line<'_>| killed(line) || line.numbers().is_some_and(|seen| seen.exiting);
+        let mut all = self.look(exiting)?;
+        let walked = self.each(c"task", |tasks, name| {
+            let thread = openat(tasks, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+            let file = openat(&thread, c"stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            let mut line = [0; LINE];
+            let length = read(&file, &mut line)?;
+            all &= Line::parse(line.get(..length).unwrap_or_default())
+                .is_none_or(|line| exiting(&line));
+            Ok(())
+        });
+        walked.map(|()| all).map_err(refused)
     }
 
     /// The answer, if the process was still whole after it was given: one that is about to end
@@ -196,9 +217,18 @@ impl<'a> Door<'a> {
 
     fn each_descriptor(
         &self,
+        see: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        self.each(c"fd", see)
+    }
+
+    /// Sees every numbered entry of one of its directories.
+    fn each(
+        &self,
+        dir: &CStr,
         mut see: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        let fds = open_dir(self.dir.as_fd(), c"fd")?;
+        let fds = open_dir(self.dir.as_fd(), dir)?;
         let mut names = [MaybeUninit::<u8>::uninit(); 8 * 1024];
         let mut names = RawDir::new(&fds, &mut names);
         while let Some(entry) = names.next() {
@@ -207,7 +237,7 @@ impl<'a> Door<'a> {
                 continue;
             }
             match see(fds.as_fd(), entry.file_name()) {
-                Ok(()) | Err(Errno::NOENT) => {} // closed since
+                Ok(()) | Err(Errno::NOENT | Errno::SRCH) => {} // closed or ended since
                 Err(why) => return Err(why),
             }
         }

@@ -179,3 +179,13 @@ fn every_program_is_in_the_table() {
     assert_eq!(missing, Vec::<&u32>::new());
     assert!(table.processes.is_sorted_by(|a, b| a.pid < b.pid));
 }
+
+#[test]
+fn only_what_has_ended_is_over() {
+    let child = Running::start(Command::new("sleep").arg("1000"));
+    let proc = Proc::new();
+    let key = child.key(&proc);
+    assert!(!proc.is_over(&key));
+    drop(child);
+    assert!(proc.is_over(&key));
+}

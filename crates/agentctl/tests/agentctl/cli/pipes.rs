@@ -87,7 +87,10 @@ fn a_full_disk_is_told() {
         let said = String::from_utf8_lossy(&told.stderr).into_owned();
         assert_eq!(told.status.code(), Some(1), "{args:?}: {said}");
         if !args.contains(&"--json") {
-            assert_eq!(said, "error: No space left on device (os error 28)\n", "{args:?}");
+            assert_eq!(
+                said, "error: cannot write the answer: No space left on device (os error 28)\n",
+                "{args:?}"
+            );
         }
     }
 }

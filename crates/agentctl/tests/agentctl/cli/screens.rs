@@ -11,7 +11,8 @@ use snapbox::{assert_data_eq, file};
 /// So long ago that no run of a test makes it another age.
 fn ago(minutes: i64) -> String {
     let half = SignedDuration::from_secs(30);
-    (Timestamp::now() - SignedDuration::from_mins(minutes) - half).to_string()
+    let at = Timestamp::now() - SignedDuration::from_mins(minutes) - half;
+    at.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string() // always as long: offsets are shown
 }
 
 /// The same line at another time, in another directory.

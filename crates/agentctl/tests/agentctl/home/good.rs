@@ -53,7 +53,9 @@ fn claude(home: &Home) -> Value {
 fn codex(home: &Home) -> Value {
     let name = format!("rollout-2026-11-01T10-00-00-{GOOD_CODEX}.jsonl");
     let source = home.path(format!("{DAY}/{name}"));
-    let free = format!("! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F -- {GOOD_CODEX}");
+    let free = format!(
+        "! {{ for pid in $(pgrep -x codex); do ls -l /proc/$pid/fd; done 2>/dev/null; }} | grep -F -- {GOOD_CODEX}"
+    );
     let before = lines::codex_open(GOOD_CODEX, "Be good");
     let line = Line {
         offset: super::text(&before).len(),

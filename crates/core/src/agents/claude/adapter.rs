@@ -59,7 +59,7 @@ impl Agent for Claude {
         registry::claims(host, store)
     }
 
-    fn holds(&self, _: &Path, _: &Path) -> Option<String> {
+    fn holds(&self, _: &dyn Host, _: &Path, _: &Path) -> Option<String> {
         None
     }
 

@@ -55,8 +55,8 @@ impl Agent for Codex {
         store::claims(host, store)
     }
 
-    fn holds(&self, store: &Path, open: &Path) -> Option<String> {
-        store::held_by(store, open)
+    fn holds(&self, host: &dyn Host, store: &Path, open: &Path) -> Option<String> {
+        store::held_by(&|path| host.resolve(path), store, open)
     }
 
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {
@@ -99,6 +99,10 @@ fn part_of(argv: &[String]) -> Part {
     if name.ends_with("codex-linux-sandbox") || name.ends_with("apply_patch") {
         return Part::Helper;
     }
+    let asks = |word: &String| matches!(word.as_str(), "--version" | "-V" | "--help" | "-h");
+    if argv.iter().skip(1).take_while(|word| *word != "--").any(asks) {
+        return Part::Helper;
+    }
     let mut words = arguments(argv);
     match words.next() {
         Some("exec" | "e" | "review") => Part::Agent(Role::Headless),
@@ -108,8 +112,8 @@ fn part_of(argv: &[String]) -> Part {
         },
         Some(
             "agents" | "apply" | "archive" | "cloud" | "completion" | "debug" | "delete" | "doctor"
-            | "features" | "login" | "logout" | "mcp" | "plugin" | "queue" | "sandbox"
-            | "unarchive" | "update",
+            | "features" | "help" | "login" | "logout" | "mcp" | "mcp-server" | "plugin" | "queue"
+            | "sandbox" | "unarchive" | "update",
         ) => Part::Helper,
         _ => Part::Agent(Role::Interactive),
     }
@@ -141,7 +145,8 @@ fn arguments(argv: &[String]) -> impl Iterator<Item = &str> {
         "--session-source",
     ];
     let mut value = false;
-    argv.iter().skip(1).map(String::as_str).filter(move |word| {
+    let words = argv.iter().skip(1).map(String::as_str).take_while(|word| *word != "--");
+    words.filter(move |word| {
         let skip = value || word.starts_with('-');
         value = !value && VALUED.contains(word);
         !skip
@@ -164,5 +169,7 @@ mod tests {
         assert_eq!(part("codex app-server --listen unix://"), Part::Agent(Role::Server));
         assert_eq!(part("codex app-server daemon pid-update-loop"), Part::Helper);
         assert_eq!(part("/x/codex-linux-sandbox -- exec"), Part::Helper);
+        assert_eq!(part("codex -- exec"), Part::Agent(Role::Interactive));
+        assert_eq!(part("codex --version"), Part::Helper);
     }
 }

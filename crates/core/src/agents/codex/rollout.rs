@@ -57,21 +57,24 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         }
     })?;
     let archived = stub.path.components().any(|part| part.as_os_str() == "archived_sessions");
+    let (cwd, model, last) = (tail.cwd.take(), tail.model.take(), tail.last.take());
+    let (updated, tokens) = (tail.updated, tail.tokens.or(tail.counted));
+    let turn = tail.turn(head.version.as_deref());
     Ok(Record {
-        cwd: tail.cwd.take().or(head.cwd),
+        cwd: cwd.or(head.cwd),
         branch: head.branch,
-        model: tail.model.take(),
+        model,
         title: stub.title.clone(),
         prompt: head.prompt,
-        last: tail.last.take(),
+        last,
         version: head.version,
         started: head.started,
-        updated: tail.updated,
-        tokens: tail.tokens.or(tail.counted),
+        updated,
+        tokens,
         parent: head.parent,
         forked_from: head.forked_from,
         archived,
-        ..Record::of(tail.turn())
+        ..Record::of(turn)
     })
 }
 
@@ -197,11 +200,13 @@ impl<'a> Tail<'a> {
     }
 
     /// The newest turn, with what it hangs on if it is still open.
-    fn turn(self) -> Turn {
+    fn turn(self, version: Option<&str>) -> Turn {
         match self.newest {
             None => Turn::None,
             Some(Turn::Open { alive, line, .. }) => {
-                Turn::Open { alive, line, pending: pending(&self.open, self.policy.as_deref()) }
+                let tells = version.is_some_and(tells_tools);
+                let policy = self.policy.as_deref().filter(|_| tells);
+                Turn::Open { alive, line, pending: pending(&self.open, policy) }
             }
             Some(ended) => ended,
         }
@@ -217,6 +222,12 @@ fn used(usage: &Value) -> Option<Tokens> {
         cache_read: cached,
         cache_write: json::count(usage, "cache_write_input_tokens"),
     })
+}
+
+/// From 0.166 on (0.140 does not; between them it was not looked at), a tool carries its call's id.
+fn tells_tools(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (0u32, 166u32)
 }
 
 /// Codex 0.166 writes a call down before it asks for leave, and gives its process the call's id.

@@ -127,13 +127,19 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
 }
 
 /// The thread whose rollout or lock this open file is. Before 0.146 there are no locks.
-pub(super) fn held_by(store: &Path, open: &Path) -> Option<String> {
-    let below = open.strip_prefix(store).ok()?;
-    let name = below.file_name()?.to_str()?;
-    let id = match below.components().next()?.as_os_str().to_str()? {
-        LIVE | ARCHIVE => thread(name),
-        LOCKS => name.strip_suffix(".lock").filter(|id| is_id(id)),
-        _ => None,
+///
+/// The kernel shows where a file really is: the folders may be links, and are `resolve`d.
+pub(super) fn held_by(
+    resolve: &dyn Fn(&Path) -> PathBuf,
+    store: &Path,
+    open: &Path,
+) -> Option<String> {
+    let name = open.file_name()?.to_str()?;
+    let below = |folder: &str| open.starts_with(resolve(&store.join(folder)));
+    let id = match (thread(name), name.strip_suffix(".lock").filter(|id| is_id(id))) {
+        (Some(id), _) => Some(id).filter(|_| below(LIVE) || below(ARCHIVE)),
+        (None, Some(id)) => Some(id).filter(|_| below(LOCKS)),
+        (None, None) => None,
     };
     id.map(str::to_owned)
 }
@@ -167,7 +173,7 @@ mod tests {
     #[test]
     fn open_files_tell_the_thread() {
         let store = Path::new("/h/.codex");
-        let open = |path: &str| held_by(store, Path::new(path));
+        let open = |path: &str| held_by(&|path| path.to_owned(), store, Path::new(path));
         let rollout = format!("/h/.codex/sessions/2026/11/15/rollout-x-{ID}.jsonl");
         assert_eq!(open(&rollout).as_deref(), Some(ID));
         assert_eq!(open(&format!("/h/.codex/thread-writer-locks/{ID}.lock")).as_deref(), Some(ID));
