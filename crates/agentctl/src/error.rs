@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Ambiguous,
     /// Done, but something could not be read.
     Problems,
+    /// A session is there, and what it said cannot be read.
+    Unreadable,
     /// The machine said no: a file, a terminal, a disk.
     Io,
 }
@@ -29,7 +31,7 @@ impl Kind {
             Self::Usage => 2,
             Self::NoSession => 3,
             Self::Ambiguous => 4,
-            Self::Problems => 8,
+            Self::Problems | Self::Unreadable => 8,
         }
     }
 }
@@ -50,8 +52,8 @@ impl Error {
     }
 
     /// A transcript that could not be read.
-    pub(crate) fn unread(path: &Path, why: &io::Error) -> Self {
-        Self::new(Kind::Io, format!("cannot read {}: {why}", path.display()))
+    pub(crate) fn unread(path: &Path, why: impl fmt::Display) -> Self {
+        Self::new(Kind::Unreadable, format!("cannot read {}: {why}", path.display()))
             .hint("run `agentctl doctor` to see what else cannot be read")
     }
 

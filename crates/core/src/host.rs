@@ -50,12 +50,10 @@ pub struct Entry {
 pub struct Stat {
     /// What it is.
     pub kind: Kind,
-    /// Length in bytes.
-    pub size: u64,
     /// Last change of its content.
     pub modified: Timestamp,
-    /// Identity within its device; locks and open files are matched by it.
-    pub inode: u64,
+    /// Device and number on it: the same under every name.
+    pub identity: (u64, u64),
 }
 
 /// A file that can be read anywhere.

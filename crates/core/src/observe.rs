@@ -10,6 +10,7 @@ use crate::{
     agent::{About, Agent, Stub},
     evidence::Holder,
     host::{Env, Host},
+    ident::ProcKey,
     proof::Source,
 };
 use jiff::Timestamp;
@@ -70,6 +71,8 @@ pub struct Survey<'a> {
     blind: Option<String>,
     live: Vec<Live>,
     suspects: Vec<Live>,
+    /// Stores whose claims could not all be read: a process without one may hold anything there.
+    unclear: Vec<PathBuf>,
     lost: Vec<Lost>,
 }
 
@@ -92,6 +95,7 @@ impl<'a> Survey<'a> {
             blind: None,
             live: Vec::new(),
             suspects: Vec::new(),
+            unclear: Vec::new(),
             lost: Vec::new(),
         };
         survey.live = survey.living();
@@ -101,6 +105,7 @@ impl<'a> Survey<'a> {
             survey.opened(&store);
         }
         survey.settle();
+        survey.without_copies();
         survey.unnamed();
         survey.suspects = survey.untrailed();
         let claimed = survey.candidates.len();
@@ -124,6 +129,19 @@ impl<'a> Survey<'a> {
             }
         }
         survey
+    }
+
+    /// A registry may have been copied with its store: one process has one such session.
+    fn without_copies(&mut self) {
+        let mut seen: Vec<(Option<String>, Vec<ProcKey>)> = Vec::new();
+        self.candidates.sort_by_key(|candidate| candidate.stub.is_none());
+        self.candidates.retain(|candidate| {
+            let holders = candidate.holders.iter().map(|holder| holder.key.clone()).collect();
+            let this = (candidate.id.clone(), holders);
+            let new = !seen.contains(&this);
+            seen.push(this);
+            new
+        });
     }
 
     fn problem(&mut self, path: impl Into<Option<PathBuf>>, why: impl ToString) {

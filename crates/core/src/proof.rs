@@ -22,6 +22,9 @@ pub enum Source {
         offset: u64,
         /// A part of the line that decides.
         shows: String,
+        /// What would stand behind it if it were no longer the newest.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        without: Vec<String>,
     },
     /// A small native file, rewritten in place.
     File {
@@ -96,12 +99,17 @@ impl Source {
     /// A shell command that exits 0 while the source shows what was seen.
     pub fn check(&self) -> Option<String> {
         Some(match self {
-            Self::Line { path, offset, shows } => format!(
-                "tail -c +{} {} | head -n 1 | grep -F -- {}",
-                offset + 1,
-                quoted(path),
-                shell_word(shows)
-            ),
+            Self::Line { path, offset, shows, without } => {
+                let from = format!("tail -c +{} {}", offset + 1, quoted(path));
+                let line = format!("{from} | head -n 1 | grep -F -- {}", shell_word(shows));
+                let words: Vec<String> = without.iter().map(|word| shell_word(word)).collect();
+                match words.is_empty() {
+                    true => line,
+                    false => {
+                        format!("{line} && ! {from} | grep -F -e {}", words.join(" -e "))
+                    }
+                }
+            }
             Self::File { path, shows } => {
                 format!("grep -F -- {} {}", shell_word(shows), quoted(path))
             }
@@ -197,7 +205,7 @@ impl Rule {
             }
             Self::ToolRunning => "a call whose process runs needs nobody",
             Self::ProcessGone => "a process that is gone holds nothing",
-            Self::NobodyHolds => "ended: no live process of the agent holds it or could hold it",
+            Self::NobodyHolds => "a session is over when no live process holds it or could hold it",
             Self::MayBeHeld => {
                 "a live process of the agent may hold it: not ended, not alive, unknown"
             }

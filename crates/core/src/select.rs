@@ -41,7 +41,7 @@ impl Wanted {
                 Self::State(wanted) => wanted == state,
                 Self::Status(wanted) => wanted == state.status(),
             };
-            meant && matches!(state.status(), Status::Stopped | Status::Error)
+            meant && !matches!(state.status(), Status::Running | Status::Idle)
         })
     }
 
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(Wanted::status("died"), Some(Wanted::State(StateName::Died)));
         assert_eq!(Wanted::state("gone"), None);
         let past = |word| Wanted::state(word).is_some_and(Wanted::is_of_the_past);
-        assert_eq!(["died", "error", "running", "unknown"].map(past), [true, true, false, false]);
+        assert_eq!(["died", "error", "running", "unknown"].map(past), [true, true, false, true]);
     }
 
     #[test]

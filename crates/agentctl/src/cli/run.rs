@@ -37,7 +37,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             view::report(&error, json);
-            ExitCode::from(error.kind.code())
+            ExitCode::from(if error.silent { 0 } else { error.kind.code() })
         }
     }
 }

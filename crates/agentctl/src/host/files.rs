@@ -92,7 +92,7 @@ fn stat_of(found: &Metadata) -> Stat {
     // A time beyond the year 9999 is a broken one; the epoch makes it old instead of unreadable.
     let nanos = i32::try_from(found.mtime_nsec()).unwrap_or_default();
     let modified = Timestamp::new(found.mtime(), nanos).unwrap_or(Timestamp::UNIX_EPOCH);
-    Stat { kind: kind_of(found.file_type()), size: found.len(), modified, inode: found.ino() }
+    Stat { kind: kind_of(found.file_type()), modified, identity: (found.dev(), found.ino()) }
 }
 
 fn kind_of(kind: FileType) -> Kind {

@@ -24,7 +24,7 @@ pub(crate) fn last(here: &Here, name: &str, count: usize) -> Result<Messages, Er
     let messages = match &stub {
         Some(stub) => {
             agent::tail(agent, host, &stub.path, count)
-                .map_err(|why| Error::unread(&stub.path, &why))?
+                .map_err(|why| Error::unread(&stub.path, why))?
                 .0
         }
         None => Vec::new(), // alive, and nothing said yet
@@ -52,15 +52,16 @@ impl<'a> Follow<'a> {
         let host = here.host();
         let (agent, session, stub) = transcript(host, name)?;
         let Some(stub) = stub else {
-            return Err(Error::new(Kind::No, format!("session {name} has no transcript yet"))
-                .hint("it was never prompted; follow it again once it was"));
+            return Err(Error::new(Kind::No, format!("session {name} has no transcript")).hint(
+                "it was not prompted yet, or keeps none; `agentctl status` says what it does",
+            ));
         };
         // Watch first, read then: nothing can be written in between unseen.
         let watch = watch(&stub.path, session.process.as_ref()).map_err(|why| {
             Error::new(Kind::Io, format!("cannot watch {}: {why}", stub.path.display()))
         })?;
         let (messages, at) = agent::tail(agent, host, &stub.path, count)
-            .map_err(|why| Error::unread(&stub.path, &why))?;
+            .map_err(|why| Error::unread(&stub.path, why))?;
         let ended = !session.live;
         Ok((Self { host, agent, path: stub.path, at, watch, ended }, messages))
     }
@@ -83,7 +84,7 @@ impl<'a> Follow<'a> {
     }
 
     fn grown(&mut self) -> Result<Vec<Message>, Error> {
-        let unread = |why: io::Error| Error::unread(&self.path, &why);
+        let unread = |why: io::Error| Error::unread(&self.path, why);
         let file = self.host.open(&self.path).map_err(unread)?;
         if file.size() < self.at {
             self.at = 0; // cut or replaced: begin anew

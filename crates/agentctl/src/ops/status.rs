@@ -28,7 +28,11 @@ pub(super) fn transcript(
     host: &dyn Host,
     name: &str,
 ) -> Result<(&'static dyn Agent, Session, Option<Stub>), Error> {
-    let Found { session, surveys, .. } = find(host, name, Depth::Glance)?;
+    let Found { session, surveys, unread } = find(host, name, Depth::Glance)?;
+    let unread = unread.into_iter().find(|problem| problem.path == session.source);
+    if let Some((problem, path)) = unread.zip(session.source.as_ref()) {
+        return Err(Error::unread(path, &problem.message));
+    }
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     let candidates = surveys.iter().flat_map(|survey| &survey.candidates);
     let mut stubs = candidates.filter_map(|candidate| candidate.stub.as_ref());

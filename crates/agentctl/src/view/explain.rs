@@ -22,7 +22,7 @@ pub(crate) fn session(session: &Session, now: Timestamp) -> io::Result<()> {
         (None, None) => "-".to_owned(),
     };
     let state = paint.state(session.state, &words::state(session));
-    writeln!(out, "{} {} is {state}", session.agent, paint.name(&name))?;
+    writeln!(out, "{} {}: {state}", session.agent, paint.name(&name))?;
     if let Some(why) = &session.reason {
         writeln!(out, "  {}", one_line(why))?;
     }

@@ -37,8 +37,9 @@ pub(crate) fn report(error: &Error, as_json: bool) {
     let Error { kind, message, hint, .. } = error;
     if as_json {
         let error = Detail { kind: *kind, message, hint: hint.as_deref() };
-        let _ = json(&Failure { schema: SCHEMA, error });
-        return;
+        if json(&Failure { schema: SCHEMA, error }).is_ok() {
+            return;
+        }
     }
     let paint = Paint::stderr();
     say(&format!("{} {}", paint.bad("error:"), many_lines(message)));

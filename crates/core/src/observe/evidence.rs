@@ -154,7 +154,9 @@ impl Survey<'_> {
         let gone = gone.max();
         let may = |process: &&Live| {
             let later = gone.is_none_or(|gone| process.key.start > gone);
-            later && process.may_hold(&candidate.store, stub.updated) && !elsewhere(process)
+            let unclear = self.unclear.contains(&candidate.store);
+            let last = if unclear { Timestamp::MAX } else { stub.updated };
+            later && process.may_hold(&candidate.store, last) && !elsewhere(process)
         };
         let suspect = |process: &Live| Suspect { key: process.key.clone(), since: process.since };
         self.suspects.iter().filter(may).map(suspect).collect()

@@ -69,11 +69,14 @@ impl Survey<'_> {
         if env.is_none() && self.host.is_over(&key) {
             return None;
         }
+        let cwd = self.host.cwd(&key).ok();
         let store = env.and_then(|env| self.agent.stores(&env).into_iter().next());
+        // A relative store is relative to where its process works, not to where we do.
+        let store = store.map(|store| cwd.as_ref().map_or(store.clone(), |cwd| cwd.join(&store)));
         Some(Live {
             role: Some(role),
             argv,
-            cwd: self.host.cwd(&key).ok(),
+            cwd,
             store: store.map(|store| self.host.resolve(&store)),
             ..Live::new(table, process)
         })
@@ -101,8 +104,14 @@ impl Survey<'_> {
                 stores.push(store);
             }
         }
+        let mut seen = Vec::new();
         stores.retain(|store| match self.host.stat(store) {
-            Ok(_) => true,
+            // The same directory may be mounted in two places.
+            Ok(stat) => {
+                let new = !seen.contains(&stat.identity);
+                seen.push(stat.identity);
+                new
+            }
             Err(why) => {
                 if !is_absent(&why) {
                     self.problem(store.clone(), why);
@@ -117,8 +126,14 @@ impl Survey<'_> {
     pub(super) fn claimed(&mut self, store: &Path) {
         let claims = match self.agent.claims(self.host, store) {
             Ok(claims) => claims,
-            Err(why) => return self.problem(store.to_owned(), why),
+            Err(why) => {
+                self.unclear.push(store.to_owned());
+                return self.problem(store.to_owned(), why);
+            }
         };
+        if !claims.problems.is_empty() {
+            self.unclear.push(store.to_owned());
+        }
         for trouble in claims.problems {
             self.problem(trouble.path, trouble.why);
         }
@@ -137,7 +152,7 @@ impl Survey<'_> {
                         self.lose(store, claim.session, Source::Gone { process });
                     }
                     Found::OtherBoot => self.lose(store, claim.session, claim.source),
-                    Found::CannotTell => self.obscure(store, &claim), // else it stays a suspect
+                    Found::CannotTell(why) => self.veil(store, &claim.session, why),
                 }
             }
             Trail::Flock(path) => match self.host.lockers(path) {
@@ -166,9 +181,12 @@ impl Survey<'_> {
 
     /// What became of the process the agent wrote down.
     fn written_down(&self, pid: u32, start: u64, written: Timestamp) -> Found {
-        let Ok(table) = self.host.table() else { return Found::CannotTell };
+        let table = match self.host.table() {
+            Ok(table) => table,
+            Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
+        };
         let key = match self.host.began(pid, start) {
-            Err(_) => return Found::CannotTell,
+            Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
             Ok(None) => return Found::Gone(ProcKey { pid, start, boot: table.boot.clone() }),
             Ok(Some(key)) => key,
         };
@@ -346,6 +364,6 @@ enum Found {
     Gone(ProcKey),
     /// A process of the same pid and ticks, written down before this boot.
     OtherBoot,
-    /// The kernel does not say.
-    CannotTell,
+    /// The kernel does not say, and why.
+    CannotTell(String),
 }

@@ -24,7 +24,8 @@ fn source() -> impl Strategy<Value = Source> {
         (0u64..9).prop_map(|offset| Source::Line {
             path: "/a".into(),
             offset,
-            shows: "it's \"x\"".into()
+            shows: "it's \"x\"".into(),
+            without: vec!["z".into()],
         }),
         Just(Source::File { path: "/b".into(), shows: "y".into() }),
         key().prop_map(|process| Source::Alive { process }),

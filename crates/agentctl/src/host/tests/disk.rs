@@ -46,7 +46,7 @@ fn stat_follows_links_and_gives_up_on_loops() {
     symlink("loop", at("loop")).expect("a link");
 
     let file = Disk.stat(&at("file")).expect("a stat");
-    assert_eq!((file.kind, file.size), (Kind::File, 5));
+    assert_eq!(file.kind, Kind::File);
     assert_eq!(Disk.stat(&at("link")).expect("a stat"), file);
     Disk.stat(&at("loop")).expect_err("a loop");
     assert_eq!(Disk.stat(&at("none")).expect_err("nothing").kind(), ErrorKind::NotFound);

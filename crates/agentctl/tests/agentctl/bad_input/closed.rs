@@ -4,6 +4,7 @@ use crate::home::{
     Home, PROJECT, Seen,
     lines::{id, prompt, reply},
 };
+use serde_json::json;
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
@@ -53,7 +54,24 @@ fn a_closed_transcript_is_unknown_and_a_problem() {
     assert_eq!(home.run(&["status", &id(1)]).code, Some(8));
     assert_eq!(home.run(&["explain", &id(1)]).code, Some(8));
     let logs = home.run(&["logs", &id(1)]);
-    assert_eq!((logs.code, logs.stdout.as_str()), (Some(1), ""), "{logs:?}");
+    assert_eq!((logs.code, logs.stdout.as_str()), (Some(8), ""), "{logs:?}");
+}
+
+/// Where it cannot be read what a live process holds, it may hold anything of its directory.
+#[test]
+fn a_closed_registration_leaves_its_session_unknown() {
+    let home = Home::new();
+    let process = home.stand_in();
+    let mut lines = [prompt("Begin"), reply("Done")];
+    for line in &mut lines {
+        line["cwd"] = home.work().display().to_string().into();
+    }
+    home.claude(&id(1), &lines);
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    assert_eq!(home.seen(), Seen::good().and(id(1), "working"));
+    let file = format!(".claude/sessions/{}.json", process.pid());
+    let _shut = shut(&home, home.path(&file));
+    assert_eq!(home.seen(), Seen::good().and(id(1), "unknown").problem(&file, DENIED));
 }
 
 #[test]

@@ -44,6 +44,7 @@ fn claude(home: &Home) -> Value {
     let line = Line {
         offset: lines::prompt("Be good").to_string().len() + 1,
         shows: "\"uuid\":\"22222222-0000-4000-8000-000000000000\"",
+        without: None,
         path: source.display().to_string(),
     };
     let own = json!({"id": GOOD_CLAUDE, "model": "claude-opus-4-8", "version": "2.1.197"});
@@ -60,6 +61,7 @@ fn codex(home: &Home) -> Value {
     let line = Line {
         offset: super::text(&before).len(),
         shows: "\"type\":\"task_complete\"",
+        without: Some("\"type\":\"task_started\""),
         path: source.display().to_string(),
     };
     let own = json!({"id": GOOD_CODEX, "model": "mock-model", "version": "0.166.0"});
@@ -71,11 +73,19 @@ struct Line {
     path: String,
     offset: usize,
     shows: &'static str,
+    /// What would follow if it were not the newest.
+    without: Option<&'static str>,
 }
 
 fn good(agent: &str, own: Value, free: String, line: Line) -> Value {
-    let Line { path, offset, shows } = line;
-    let from = offset + 1;
+    let Line { path, offset, shows, without } = line;
+    let from = format!("tail -c +{} {path}", offset + 1);
+    let mut check = format!("{from} | head -n 1 | grep -F -- '{shows}'");
+    let mut source = json!({"kind": "line", "path": path, "offset": offset, "shows": shows});
+    if let Some(without) = without {
+        check = format!("{check} && ! {from} | grep -F -e '{without}'");
+        source["without"] = json!([without]);
+    }
     let mut session = json!({
         "agent": agent, "adapter": agent, "state": "done", "status": "stopped", "live": false,
         "outcome": "completed", "host": rustix::system::uname().nodename().to_string_lossy(),
@@ -89,8 +99,7 @@ fn good(agent: &str, own: Value, free: String, line: Line) -> Value {
             },
             {
                 "fact": "its newest turn completed", "rule": "turn-ended", "at": lines::ENDED,
-                "source": {"kind": "line", "path": path, "offset": offset, "shows": shows},
-                "check": format!("tail -c +{from} {path} | head -n 1 | grep -F -- '{shows}'"),
+                "source": source, "check": check,
             },
         ],
     });

@@ -42,9 +42,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let mut left = HEAD;
     lines::forward(&*file, 0, &mut |line| {
         left -= 1;
-        if let Body::Whole(bytes) = line.body {
-            head.newer(&json::object(bytes));
-        }
+        head.newer(&json::line(&*file, &line, DECISIVE), line.size());
         match head.is_full() || left == 0 {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -234,7 +232,14 @@ impl<'a> Tail<'a> {
             Some(uuid) => format!("\"uuid\":\"{uuid}\""),
             None => format!("\"type\":\"{kind}\""),
         };
-        let line = |offset, shows| Source::Line { path: self.path.to_owned(), offset, shows };
+        let without = match how {
+            Some(_) => Vec::new(),
+            None => vec!["\"stop_reason\":\"end_turn\"".to_owned()],
+        };
+        let line = |offset, shows| {
+            let path = self.path.to_owned();
+            Source::Line { path, offset, shows, without }
+        };
         Some(match (how, self.closed) {
             (Some(how), _) => Turn::Ended { at, how, line: line(offset, shows) },
             (None, Some(exit)) => {
@@ -323,7 +328,7 @@ impl Head {
     }
 
     /// Takes in the next line.
-    fn newer(&mut self, value: &Value) {
+    fn newer(&mut self, value: &Value, size: u64) {
         self.started = self.started.or_else(|| json::time(value, "timestamp"));
         self.cwd = self.cwd.take().or_else(|| json::path(value, "cwd"));
         self.version = self.version.take().or_else(|| json::string(value, "version"));
@@ -333,7 +338,11 @@ impl Head {
             _ => None,
         };
         let prompt = prompt.filter(|text| !is_noise(text) && !is_interruption(text));
-        self.prompt = self.prompt.take().or_else(|| prompt.and_then(text::excerpt));
+        let prompt = prompt.and_then(text::excerpt).or_else(|| {
+            let long = json::text(value, "type") == Some("user") && size > lines::LIMIT as u64;
+            long.then(|| format!("(a prompt of {size} bytes)"))
+        });
+        self.prompt = self.prompt.take().or(prompt);
     }
 }
 
@@ -342,6 +351,7 @@ static DECISIVE: &[Pick] = &[
     Pick::Field("type"),
     Pick::Field("uuid"),
     Pick::Field("timestamp"),
+    Pick::Field("cwd"),
     Pick::Field("isMeta"),
     Pick::Field("isSidechain"),
     Pick::Field("isCompactSummary"),

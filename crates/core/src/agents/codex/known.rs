@@ -128,6 +128,7 @@ pub(super) static KNOWN: &[(&str, &[&str])] = &[
     (
         "turn_context",
         &[
+            "active_permission_profile",
             "approval_policy",
             "approvals_reviewer",
             "collaboration_mode",

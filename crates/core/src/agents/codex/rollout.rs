@@ -153,7 +153,10 @@ impl<'a> Tail<'a> {
     fn event(&mut self, kind: &str, payload: &Value, place: (Timestamp, u64)) {
         let (at, offset) = place;
         let shows = format!("\"type\":\"{kind}\"");
-        let line = || Source::Line { path: self.path.to_owned(), offset, shows };
+        let ends = ["task_complete", "turn_aborted"];
+        let later = if kind == "task_started" { &ends[..] } else { &["task_started"] };
+        let without = later.iter().map(|kind| format!("\"type\":\"{kind}\"")).collect();
+        let line = || Source::Line { path: self.path.to_owned(), offset, shows, without };
         match kind {
             "task_started" if self.newest.is_none() => {
                 self.newest =

@@ -20,7 +20,11 @@ pub(super) fn untrue(session: &Session, host: &FixtureHost) -> Vec<String> {
 
 fn holds(source: &Source, host: &FixtureHost) -> bool {
     match source {
-        Source::Line { path, offset, shows } => line(host, path, *offset).contains(shows),
+        Source::Line { path, offset, shows, without } => {
+            let rest = rest(host, path, *offset);
+            let line = rest.lines().next().unwrap_or_default();
+            line.contains(shows) && !without.iter().any(|word| rest.contains(word))
+        }
         Source::File { path, shows } => whole(host, path).contains(shows),
         Source::Alive { process } => is_alive(process, host),
         Source::Gone { process } => !is_alive(process, host),
@@ -62,9 +66,8 @@ fn whole(host: &FixtureHost, path: &Path) -> String {
     String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
 }
 
-fn line(host: &FixtureHost, path: &Path, offset: u64) -> String {
+fn rest(host: &FixtureHost, path: &Path, offset: u64) -> String {
     let bytes = agentctl_core::host::slurp(host as &dyn Host, path, usize::MAX).unwrap_or_default();
     let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
-    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    String::from_utf8_lossy(line).into_owned()
+    String::from_utf8_lossy(rest).into_owned()
 }
