@@ -59,7 +59,7 @@ pub enum Part {
     /// It holds sessions.
     Agent(Role),
     /// It belongs to the agent and never holds a session.
-    Helper,
+    Bystander,
 }
 
 /// A session that exists, known from its name and size alone.

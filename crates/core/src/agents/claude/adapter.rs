@@ -114,7 +114,7 @@ fn is_program(exe: &Path, comm: &str) -> bool {
 }
 
 fn part_of(argv: &[String]) -> Part {
-    const HELPERS: &[&str] = &["--bg-spare", "--bg-pty-host"];
+    const BYSTANDERS: &[&str] = &["--bg-spare", "--bg-pty-host"];
     const COMMANDS: &[&str] = &[
         "agents",
         "attach",
@@ -135,15 +135,15 @@ fn part_of(argv: &[String]) -> Part {
     ];
     let name = argv.first().and_then(|word| Path::new(word).file_name()).and_then(|n| n.to_str());
     if name.is_some_and(|name| !matches!(name, "claude" | "claude.exe") && !is_version(name)) {
-        return Part::Helper; // 2.1.197 runs itself under other names, as `rg` for instance
+        return Part::Bystander; // 2.1.197 runs itself under other names, as `rg` for instance
     }
     let options: Vec<&str> =
         argv.iter().skip(1).map(String::as_str).take_while(|word| *word != "--").collect();
     let has = |names: &[&str]| options.iter().any(|word| names.contains(word));
     let command = options.first().is_some_and(|word| COMMANDS.contains(word));
     let version = has(&["--version", "-v", "--help", "-h"]);
-    if command || version || has(HELPERS) {
-        return Part::Helper;
+    if command || version || has(BYSTANDERS) {
+        return Part::Bystander;
     }
     let streamed = options.windows(2).any(|pair| pair == ["--input-format", "stream-json"])
         || has(&["--input-format=stream-json"]);
@@ -168,9 +168,9 @@ mod tests {
         assert_eq!(part("claude -p hello"), Part::Agent(Role::Headless));
         assert_eq!(part("claude -- -p"), Part::Agent(Role::Interactive));
         assert_eq!(part("claude -p --input-format stream-json"), Part::Agent(Role::Piped));
-        assert_eq!(part("/x/claude.exe --bg-spare"), Part::Helper);
-        assert_eq!(part("claude daemon run"), Part::Helper);
-        assert_eq!(part("rg --files"), Part::Helper);
+        assert_eq!(part("/x/claude.exe --bg-spare"), Part::Bystander);
+        assert_eq!(part("claude daemon run"), Part::Bystander);
+        assert_eq!(part("rg --files"), Part::Bystander);
     }
 
     #[test]

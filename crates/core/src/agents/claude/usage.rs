@@ -33,13 +33,13 @@ static COUNTED: &[Pick] = &[Pick::Within(
 pub(super) fn tokens(host: &dyn Host, stub: &Stub) -> io::Result<Tokens> {
     let mut messages = HashMap::new();
     scan(host, &stub.path, &mut messages)?;
-    let helpers = stub.path.with_extension("").join("subagents");
-    let entries = match host.entries(&helpers) {
+    let spawned = stub.path.with_extension("").join("subagents");
+    let entries = match host.entries(&spawned) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
-        entries => entries.map_err(|why| named(&helpers, why))?,
+        entries => entries.map_err(|why| named(&spawned, why))?,
     };
     for entry in entries.iter().filter(|entry| entry.name.ends_with(".jsonl")) {
-        scan(host, &helpers.join(&entry.name), &mut messages)?;
+        scan(host, &spawned.join(&entry.name), &mut messages)?;
     }
     Ok(messages.values().fold(Tokens::default(), |sum, usage| Tokens {
         input: sum.input.saturating_add(usage.input),

@@ -97,24 +97,24 @@ impl Agent for Codex {
 fn part_of(argv: &[String]) -> Part {
     let name = argv.first().map(String::as_str).unwrap_or_default();
     if name.ends_with("codex-linux-sandbox") || name.ends_with("apply_patch") {
-        return Part::Helper;
+        return Part::Bystander;
     }
     let asks = |word: &String| matches!(word.as_str(), "--version" | "-V" | "--help" | "-h");
     if argv.iter().skip(1).take_while(|word| *word != "--").any(asks) {
-        return Part::Helper;
+        return Part::Bystander;
     }
     let mut words = arguments(argv);
     match words.next() {
         Some("exec" | "e" | "review") => Part::Agent(Role::Headless),
         Some("app-server") => match words.next() {
             None => Part::Agent(Role::Server),
-            Some(_) => Part::Helper, // `daemon start`, `proxy`, `generate-json-schema`
+            Some(_) => Part::Bystander, // `daemon start`, `proxy`, `generate-json-schema`
         },
         Some(
             "agents" | "apply" | "archive" | "cloud" | "completion" | "debug" | "delete" | "doctor"
             | "features" | "help" | "login" | "logout" | "mcp" | "mcp-server" | "plugin" | "queue"
             | "sandbox" | "unarchive" | "update",
-        ) => Part::Helper,
+        ) => Part::Bystander,
         _ => Part::Agent(Role::Interactive),
     }
 }
@@ -167,9 +167,9 @@ mod tests {
         assert_eq!(part("codex --no-daemon exec"), Part::Agent(Role::Headless));
         assert_eq!(part("codex -c a=b -m exec resume"), Part::Agent(Role::Interactive));
         assert_eq!(part("codex app-server --listen unix://"), Part::Agent(Role::Server));
-        assert_eq!(part("codex app-server daemon pid-update-loop"), Part::Helper);
-        assert_eq!(part("/x/codex-linux-sandbox -- exec"), Part::Helper);
+        assert_eq!(part("codex app-server daemon pid-update-loop"), Part::Bystander);
+        assert_eq!(part("/x/codex-linux-sandbox -- exec"), Part::Bystander);
         assert_eq!(part("codex -- exec"), Part::Agent(Role::Interactive));
-        assert_eq!(part("codex --version"), Part::Helper);
+        assert_eq!(part("codex --version"), Part::Bystander);
     }
 }
