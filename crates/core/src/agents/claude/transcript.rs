@@ -164,10 +164,12 @@ impl<'a> Tail<'a> {
         }
     }
 
-    /// Once the turn is settled, only lines with a title, a model or text are of any use.
+    /// Once the turn is settled, only lines that tell what is still missing are worth parsing.
     fn is_dull(&self, line: &[u8]) -> bool {
         let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        self.is_settled() && !has("-title\"") && !has("\"assistant\"")
+        let names = self.title.is_none() && has("-title\"");
+        let says = (self.model.is_none() || self.last.is_none()) && has("\"assistant\"");
+        self.is_settled() && !names && !says
     }
 
     fn name(&mut self, value: &Value, key: &str) {

@@ -123,8 +123,23 @@ impl<'a> Tail<'a> {
         self.cwd.is_some() && self.model.is_some() && self.last.is_some() && self.tokens.is_some()
     }
 
+    /// Once the turn is known, only lines that tell what is still missing are worth parsing.
+    fn is_dull(&self, line: &[u8]) -> bool {
+        let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
+        let missing = |known: bool, words: &[&str]| !known && words.iter().any(|word| has(word));
+        self.newest.is_some()
+            && !missing(self.cwd.is_some() && self.model.is_some(), &["\"turn_context\""])
+            && !missing(self.tokens.is_some(), &["\"token_usage_record\"", "\"token_count\""])
+            && !missing(self.last.is_some(), &["gent_message\"", "\"AgentMessage\""])
+    }
+
     /// Takes in the next older line.
     fn older(&mut self, file: &dyn Bytes, line: &Line<'_>) {
+        if let Body::Whole(bytes) = line.body
+            && self.is_dull(bytes)
+        {
+            return;
+        }
         let value = json::line(file, line, DECISIVE);
         self.understood |= json::text(&value, "type").is_some();
         self.strange |= !self.understood;
