@@ -168,8 +168,8 @@ impl Survey<'_> {
         let mut holders = candidate.holders.clone();
         holders.sort_by(|a, b| a.key.cmp(&b.key));
         for holder in holders.iter_mut().filter(|_| spawned) {
-            let others = self.candidates.iter().filter(|other| other.is_held_by(holder.key.pid));
-            holder.shared |= others.count() > 1;
+            let held = |other: &&Candidate| other.holders.iter().any(|one| one.key == holder.key);
+            holder.shared |= self.candidates.iter().filter(held).count() > 1;
         }
         holders
     }

@@ -47,9 +47,9 @@ impl Survey<'_> {
         let mut live: Vec<Live> =
             table.processes.iter().filter(named).filter_map(|p| self.judge(table, p)).collect();
         // A child that has not loaded its own program yet looks like its parent.
-        let forked: Vec<bool> = live.iter().map(|one| one.is_forked(&live)).collect();
-        let mut forked = forked.into_iter();
-        live.retain(|_| !forked.next().unwrap_or(false));
+        let forked = live.iter().filter(|one| one.is_forked(&live));
+        let forked: Vec<ProcKey> = forked.map(|one| one.key.clone()).collect();
+        live.retain(|one| !forked.contains(&one.key));
         live
     }
 
@@ -98,28 +98,31 @@ impl Survey<'_> {
     pub(super) fn find_stores(&mut self, env: &Env) {
         let mine = self.agent.stores(env).into_iter().map(|store| self.host.resolve(&store));
         let theirs = self.live.iter().filter_map(|process| process.store.clone());
-        let mut stores: Vec<PathBuf> = Vec::new();
+        let mut named: Vec<PathBuf> = Vec::new();
         for store in mine.chain(theirs) {
-            if !stores.contains(&store) {
-                stores.push(store);
+            if !named.contains(&store) {
+                named.push(store);
             }
         }
-        let mut seen = Vec::new();
-        stores.retain(|store| match self.host.stat(store) {
-            // The same directory may be mounted in two places.
-            Ok(stat) => {
-                let new = !seen.contains(&stat.identity);
-                seen.push(stat.identity);
-                new
+        let mut known: Vec<((u64, u64), PathBuf)> = Vec::new();
+        for store in named {
+            match self.host.stat(&store) {
+                Ok(stat) => match known.iter().find(|(identity, _)| *identity == stat.identity) {
+                    Some((_, first)) => self.rename(&store, first),
+                    None => known.push((stat.identity, store)),
+                },
+                Err(why) if is_absent(&why) => {}
+                Err(why) => self.problem(store, why),
             }
-            Err(why) => {
-                if !is_absent(&why) {
-                    self.problem(store.clone(), why);
-                }
-                false
-            }
-        });
-        self.stores = stores;
+        }
+        self.stores = known.into_iter().map(|(_, store)| store).collect();
+    }
+
+    /// The same directory may be mounted in two places: whoever uses one uses the other.
+    fn rename(&mut self, alias: &Path, store: &Path) {
+        for process in self.live.iter_mut().filter(|one| one.store.as_deref() == Some(alias)) {
+            process.store = Some(store.to_owned());
+        }
     }
 
     /// Follows every claim of a store.
@@ -162,13 +165,21 @@ impl Survey<'_> {
                 Ok(pids) => {
                     for pid in pids {
                         let trail = Source::Lock { path: path.clone(), pid };
-                        match self.alive(pid) {
-                            Some(key) => self.hold(store, &claim, key, trail),
-                            None => self.hide(store, &claim.session, pid),
-                        }
+                        let Some(key) = self.alive(pid) else {
+                            // A process of another container, or one that began since.
+                            let why =
+                                format!("held by pid {pid}, which is not in the process table");
+                            self.veil(store, &claim.session, why);
+                            continue;
+                        };
+                        self.hold(store, &claim, key, trail);
                     }
                 }
-                Err(_) => self.obscure(store, &claim), // else live processes stay suspects
+                Err(_) => {
+                    if let Some(why) = self.blind.clone() {
+                        self.veil(store, &claim.session, why);
+                    } // else live processes stay suspects
+                }
             },
             Trail::OpenBy(key) => self.hold(store, &claim, key.clone(), claim.source.clone()),
         }
@@ -198,18 +209,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Where no process can be seen at all, what is claimed is unknown, and shown.
-    fn obscure(&mut self, store: &Path, claim: &Claim) {
-        if let Some(why) = self.blind.clone() {
-            self.veil(store, &claim.session, why);
-        }
-    }
-
-    /// Somebody holds it whom this host does not show: a process of another container, or a new one.
-    fn hide(&mut self, store: &Path, id: &str, pid: u32) {
-        self.veil(store, id, format!("held by pid {pid}, which is not in the process table"));
-    }
-
+    /// It is claimed, and whoever may hold it cannot be seen: unknown, and shown.
     fn veil(&mut self, store: &Path, id: &str, why: String) {
         let stub = self.agent.find(self.host, store, id, None).into_iter().next();
         let candidate = self.claimant(store, id);
