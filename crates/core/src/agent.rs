@@ -191,6 +191,13 @@ pub struct Shape {
 }
 
 impl Card {
+    /// The directory that a variable names, else the usual one below the home directory.
+    pub fn store(&self, env: &Env) -> Option<PathBuf> {
+        let set = |name: &str| env.get(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let moved = self.variables.iter().find_map(|name| set(name));
+        moved.or_else(|| Some(PathBuf::from(env.get("HOME")?).join(self.home)))
+    }
+
     /// What of a line was never seen before: its type, or fields of it.
     pub fn strange(&self, shape: &Shape) -> Vec<String> {
         match self.known.iter().find(|(kind, _)| *kind == shape.kind) {
@@ -246,7 +253,9 @@ pub trait Agent: Sync {
     /// Names and versions.
     fn card(&self) -> &'static Card;
     /// Where its sessions live, given this environment.
-    fn stores(&self, env: &Env) -> Vec<PathBuf>;
+    fn stores(&self, env: &Env) -> Vec<PathBuf> {
+        self.card().store(env).into_iter().collect()
+    }
     /// A process of this name may be one of the agent's: worth a closer look.
     fn may_be(&self, comm: &str) -> bool;
     /// What a process is to the agent.

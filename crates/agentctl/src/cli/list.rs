@@ -39,7 +39,6 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
         },
         order: order(args.sort),
         limit: args.limit,
-        usage: args.usage,
     };
     let found = ops::list::list(here, &ask);
     let code = if found.problems.is_empty() { 0 } else { Kind::Problems.code() };

@@ -6,15 +6,27 @@ use crate::{
     ops::{self, Here},
     view,
 };
-use agentctl_core::agent::Depth;
+use agentctl_core::{agent::Depth, wire::Session};
+use jiff::Timestamp;
+use std::io;
 
 /// Shows one session.
 pub(super) fn run(here: &Here, args: &One) -> Outcome {
-    let found = ops::status::status(here, &args.id, Depth::Whole)?;
+    show(here, args, Depth::Whole, view::status::session)
+}
+
+/// Finds one session, and shows it as JSON or on this page.
+pub(super) fn show(
+    here: &Here,
+    args: &One,
+    depth: Depth,
+    page: fn(&Session, Timestamp) -> io::Result<()>,
+) -> Outcome {
+    let found = ops::status::status(here, &args.id, depth)?;
     match args.json {
         true => view::json(&found)?,
         false => {
-            view::status::session(&found.session, here.now())?;
+            page(&found.session, here.now())?;
             view::problems(&found.problems);
         }
     }

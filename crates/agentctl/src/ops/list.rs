@@ -24,8 +24,6 @@ pub(crate) struct Ask {
     pub(crate) order: Order,
     /// How many at most.
     pub(crate) limit: Option<usize>,
-    /// Tokens are asked for.
-    pub(crate) usage: bool,
 }
 
 impl Ask {
@@ -52,7 +50,7 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);
     sessions.truncate(ask.limit.unwrap_or(usize::MAX));
-    if !ask.usage {
+    if ask.depth == Depth::Glance {
         for session in &mut sessions {
             session.tokens = None; // some agents tell them for nothing: the answer is the same for all
         }

@@ -2,7 +2,7 @@
 
 use crate::{
     host::Bytes,
-    lines::{Body, Line, Span},
+    lines::{self, Body, Flow, Line, Span},
 };
 use jiff::Timestamp;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -80,6 +80,22 @@ pub(super) fn line(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) ->
             whole => whole,
         },
     }
+}
+
+/// The first answer a line of a transcript gives, from its beginning on.
+pub(super) fn first<T>(file: &dyn Bytes, ask: impl Fn(&Value) -> Option<T>) -> Option<T> {
+    let mut answer = None;
+    lines::forward(file, 0, &mut |line| {
+        if let Body::Whole(bytes) = line.body {
+            answer = ask(&object(bytes));
+        }
+        match answer {
+            Some(_) => Flow::Break(()),
+            None => Flow::Continue(()),
+        }
+    })
+    .ok()?;
+    answer
 }
 
 struct Picked(&'static [Pick]);

@@ -2,6 +2,7 @@
 
 mod claude;
 mod codex;
+mod files;
 mod json;
 
 use crate::agent::Agent;

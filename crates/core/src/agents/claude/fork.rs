@@ -51,18 +51,7 @@ fn copied(file: &dyn Bytes) -> Option<Copied> {
 }
 
 fn first_line(file: &dyn Bytes) -> Option<String> {
-    let mut first = None;
-    lines::forward(file, 0, &mut |line| {
-        if let Body::Whole(bytes) = line.body {
-            first = json::string(&json::object(bytes), "uuid");
-        }
-        match first {
-            Some(_) => Flow::Break(()),
-            None => Flow::Continue(()),
-        }
-    })
-    .ok()?;
-    first
+    json::first(file, |line| json::string(line, "uuid"))
 }
 
 fn has_line(file: &dyn Bytes, uuid: &str) -> bool {

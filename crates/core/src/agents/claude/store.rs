@@ -2,6 +2,7 @@
 
 use crate::{
     agent::{Listing, Stub, Trouble},
+    agents::files::{is_gone, is_id, stub},
     host::{Host, Kind},
 };
 use std::{
@@ -28,7 +29,7 @@ fn folder(host: &dyn Host, project: &Path, listing: &mut Listing) -> io::Result<
         let path = project.join(&entry.name);
         match stub(host, id, &path) {
             Ok(stub) => listing.stubs.push(stub),
-            Err(why) if why.kind() == io::ErrorKind::NotFound && entry.kind != Kind::Link => {}
+            Err(why) if is_gone(&why, entry.kind) => {}
             Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
         }
     }
@@ -68,22 +69,6 @@ fn projects(host: &dyn Host, store: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {
     Ok(folders.map(|entry| (dir.join(entry.name), entry.kind)).collect())
 }
 
-fn stub(host: &dyn Host, id: &str, path: &Path) -> io::Result<Stub> {
-    let stat = host.stat(path)?;
-    match stat.kind {
-        Kind::File => {
-            let (id, path) = (id.to_owned(), path.to_owned());
-            Ok(Stub { id, path, updated: stat.modified, title: None })
-        }
-        Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
-    }
-}
-
-/// A UUID: what a transcript is named after, and what may safely stand in a path.
-fn is_id(text: &str) -> bool {
-    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
-}
-
 /// The folder of a directory: everything but letters and digits is a dash (2.1.197).
 ///
 /// Good enough to look there first; very long or decomposed names are found by looking everywhere.
@@ -105,11 +90,5 @@ mod tests {
     fn slugs_are_those_of_the_real_program() {
         assert_eq!(slug(Path::new("/home/dev/work/api")), "-home-dev-work-api");
         assert_eq!(slug(Path::new("/a b/ü.𝄞")), "-a-b-----");
-    }
-
-    #[test]
-    fn an_id_cannot_leave_its_folder() {
-        assert!(is_id("8f2562be-1350-4693-85a6-3d142d74d7cb"));
-        assert!(!is_id("../../../../../../../../../etc/passwd"));
     }
 }

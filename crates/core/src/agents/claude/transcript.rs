@@ -65,18 +65,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
 
 /// When a session began: the first moment written down, which is no copied one.
 pub(super) fn began(file: &dyn Bytes) -> Option<Timestamp> {
-    let mut began = None;
-    lines::forward(file, 0, &mut |line| {
-        if let Body::Whole(bytes) = line.body {
-            began = json::time(&json::object(bytes), "timestamp");
-        }
-        match began {
-            Some(_) => Flow::Break(()),
-            None => Flow::Continue(()),
-        }
-    })
-    .ok()?;
-    began
+    json::first(file, |line| json::time(line, "timestamp"))
 }
 
 /// What a walk from the end has met so far.

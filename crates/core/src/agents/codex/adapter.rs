@@ -5,13 +5,10 @@ use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
     evidence::{Record, Role},
-    host::{Env, Host},
+    host::Host,
     proof::shell_word,
 };
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 /// Codex CLI.
 pub(in crate::agents) struct Codex;
@@ -33,12 +30,6 @@ static CARD: Card = Card {
 impl Agent for Codex {
     fn card(&self) -> &'static Card {
         &CARD
-    }
-
-    fn stores(&self, env: &Env) -> Vec<PathBuf> {
-        let moved = env.get("CODEX_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        let usual = || env.get("HOME").map(|home| Path::new(home).join(CARD.home));
-        moved.or_else(usual).into_iter().collect()
     }
 
     fn may_be(&self, comm: &str) -> bool {

@@ -2,7 +2,10 @@
 
 use crate::{
     agent::{About, Claim, Claims, Listing, Stub, Trail, Trouble},
-    agents::json,
+    agents::{
+        files::{is_gone, is_id, stub},
+        json,
+    },
     host::{self, Host, Kind},
     proof::Source,
 };
@@ -40,7 +43,7 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
             if depth > 0 && matches!(entry.kind, Kind::Dir | Kind::Link) {
                 todo.push((path, depth - 1));
             } else if let Some(id) = thread(&entry.name) {
-                match stub(host, id, path.clone()) {
+                match stub(host, id, &path) {
                     Ok(stub) => listing.stubs.push(Stub { title: names.get(id).cloned(), ..stub }),
                     Err(why) if is_gone(&why, entry.kind) => {}
                     Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
@@ -63,15 +66,10 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
     Some(Stub { title, ..found })
 }
 
-/// It went away between the listing and the look: that is no problem. A dangling link is.
-fn is_gone(why: &io::Error, kind: Kind) -> bool {
-    why.kind() == io::ErrorKind::NotFound && kind != Kind::Link
-}
-
 fn within(host: &dyn Host, dir: &Path, id: &str) -> Option<Stub> {
     let entries = host.entries(dir).ok()?;
     let entry = entries.into_iter().find(|entry| thread(&entry.name) == Some(id))?;
-    stub(host, id, dir.join(entry.name)).ok()
+    stub(host, id, &dir.join(entry.name)).ok()
 }
 
 /// Folders are named after the local day, which is the day in UTC or one beside it.
@@ -88,14 +86,6 @@ fn days(id: &str) -> Vec<String> {
         .filter_map(|offset| day.checked_add(offset.days()).ok())
         .map(|day| day.strftime("%Y/%m/%d").to_string())
         .collect()
-}
-
-fn stub(host: &dyn Host, id: &str, path: PathBuf) -> io::Result<Stub> {
-    let stat = host.stat(&path)?;
-    match stat.kind {
-        Kind::File => Ok(Stub { id: id.to_owned(), path, updated: stat.modified, title: None }),
-        Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
-    }
 }
 
 /// Names people gave to threads; the last line of a thread counts.
@@ -149,10 +139,6 @@ fn thread(name: &str) -> Option<&str> {
     let stem = name.strip_prefix("rollout-")?;
     let stem = stem.strip_suffix(".zst").unwrap_or(stem).strip_suffix(".jsonl")?;
     stem.get(stem.len().checked_sub(36)?..).filter(|id| is_id(id))
-}
-
-fn is_id(text: &str) -> bool {
-    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 #[cfg(test)]

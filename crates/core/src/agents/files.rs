@@ -1,0 +1,40 @@
+//! What agents that keep one file a session have in common.
+
+use crate::{
+    agent::Stub,
+    host::{Host, Kind},
+};
+use std::{io, path::Path};
+
+/// A UUID: what such files are named after, and what may safely stand in a path.
+pub(super) fn is_id(text: &str) -> bool {
+    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// The session in this file.
+pub(super) fn stub(host: &dyn Host, id: &str, path: &Path) -> io::Result<Stub> {
+    let stat = host.stat(path)?;
+    match stat.kind {
+        Kind::File => {
+            let (id, path) = (id.to_owned(), path.to_owned());
+            Ok(Stub { id, path, updated: stat.modified, title: None })
+        }
+        Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
+    }
+}
+
+/// It went away between the listing and the look: that is no problem. A dangling link is.
+pub(super) fn is_gone(why: &io::Error, kind: Kind) -> bool {
+    why.kind() == io::ErrorKind::NotFound && kind != Kind::Link
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_id;
+
+    #[test]
+    fn an_id_cannot_leave_its_folder() {
+        assert!(is_id("8f2562be-1350-4693-85a6-3d142d74d7cb"));
+        assert!(!is_id("../../../../../../../../../etc/passwd"));
+    }
+}
