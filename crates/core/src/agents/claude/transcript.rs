@@ -78,8 +78,10 @@ struct Tail<'a> {
     strange: bool,
     /// An orderly exit stands behind the newest turn: where.
     closed: Option<u64>,
-    /// Lines met since the newest turn was, and what names they have.
+    /// Lines met since the newest turn was.
     looked: usize,
+    /// The newest line of the turn, and what stands behind it: whoever follows these is newer still.
+    /// Older lines do not count, since an older turn may be out of order too.
     seen: HashSet<String>,
     answered: HashSet<String>,
     asked: bool,
@@ -195,9 +197,9 @@ impl<'a> Tail<'a> {
     /// the lines it answers: a line whose parent stands behind it is the newer one.
     fn take_turn(&mut self, kind: &str, value: &Value, place: (Timestamp, u64)) {
         let follows = json::text(value, "parentUuid").is_some_and(|it| self.seen.contains(it));
-        self.seen.extend(json::string(value, "uuid"));
         self.looked += usize::from(self.newest.is_some());
         if self.newest.is_none() || follows {
+            self.seen.extend(json::string(value, "uuid"));
             self.newest = self.turn_of(kind, value, place).or(self.newest.take());
         }
     }
@@ -354,3 +356,44 @@ static DECISIVE: &[Pick] = &[
     Pick::Within("attachment", &[Pick::Field("type")]),
     Pick::Within("message", &[Pick::Field("model"), Pick::Field("stop_reason")]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// How the newest turn of these lines ended: the fact sheet's order, `uuid` and `parentUuid`.
+    fn ended(lines: &[(&str, &str, &str)]) -> Option<Ending> {
+        let mut tail = Tail::new(Path::new("/t"), Timestamp::UNIX_EPOCH);
+        for (at, (kind, uuid, parent)) in lines.iter().enumerate().rev() {
+            let stop = if *kind == "assistant" { "end_turn" } else { "" };
+            let message = json!({"model": "m", "stop_reason": stop, "content": "text"});
+            let line =
+                json!({"type": kind, "uuid": uuid, "parentUuid": parent, "message": message});
+            let bytes = line.to_string().into_bytes();
+            let line = Line { at: at as u64, body: Body::Whole(&bytes) };
+            tail.older(&Vec::new(), &line);
+        }
+        match tail.turn() {
+            Turn::Ended { how, .. } => Some(how),
+            Turn::Open { .. } | Turn::None => None,
+        }
+    }
+
+    #[test]
+    fn an_answer_before_what_it_answers_is_the_newer_line() {
+        let lines = [("assistant", "c", "b"), ("user", "a", ""), ("attachment", "b", "a")];
+        assert_eq!(ended(&lines), Some(Ending::Completed));
+    }
+
+    #[test]
+    fn disorder_in_an_older_turn_changes_nothing() {
+        let lines = [
+            ("attachment", "b", "a"),
+            ("user", "a", ""),
+            ("user", "d", "b"),
+            ("assistant", "e", "d"),
+        ];
+        assert_eq!(ended(&lines), Some(Ending::Completed));
+    }
+}
