@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use std::{
     env,
     ffi::OsString,
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
 };
 
 /// How many lines of a failed program's output are repeated, of its beginning and of its end each:
@@ -18,16 +18,30 @@ pub(crate) fn cargo() -> Command {
 
 /// Runs a program to its end and returns what it wrote to stdout; a failure repeats some of it.
 pub(crate) fn captured(command: &mut Command) -> Outcome<String> {
+    Ok(String::from_utf8_lossy(&output(command)?.stdout).into_owned())
+}
+
+/// As [`captured`], with what it says of itself: not every program tells its version as an answer.
+pub(crate) fn heard(command: &mut Command) -> Outcome<String> {
+    Ok(said(&output(command)?))
+}
+
+fn output(command: &mut Command) -> Outcome<Output> {
     let ran = command
         .stdin(Stdio::null())
         .output()
         .map_err(|why| Failure::new(format!("cannot run {}: {why}", line(command))))?;
     if ran.status.success() {
-        return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+        return Ok(ran);
     }
+    let end = both_ends(&said(&ran));
+    Err(Failure::new(format!("{} ended with {}\n{end}", line(command), ran.status)))
+}
+
+fn said(ran: &Output) -> String {
     let mut said = String::from_utf8_lossy(&ran.stdout).into_owned();
     said.push_str(&String::from_utf8_lossy(&ran.stderr));
-    Err(Failure::new(format!("{} ended with {}\n{}", line(command), ran.status, both_ends(&said))))
+    said
 }
 
 /// Runs a program that talks to the person itself; `Ok(false)` if it ended without success.

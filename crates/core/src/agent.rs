@@ -36,6 +36,10 @@ pub struct Card {
     pub stays: bool,
     /// A process keeps the files of the sessions it holds open, so that none open means none held.
     pub keeps_open: bool,
+    /// A variable that the tools of a session carry, with the session's id.
+    pub tool_variable: Option<&'static str>,
+    /// It leaves no trail: the only process of a directory holds the only session written there since.
+    pub infers: bool,
     /// How many characters of an id tell sessions apart at a glance.
     pub short: usize,
     /// Line types of its transcripts and their fields that are known; `doctor` names any other.
@@ -58,8 +62,19 @@ pub struct Program<'a> {
 pub enum Part {
     /// It holds sessions.
     Agent(Role),
+    /// It holds sessions, and its arguments do not tell how it is run.
+    Untold,
     /// It belongs to the agent and never holds a session.
     Bystander,
+}
+
+/// A live process that may answer questions about its sessions on a port of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Server<'a> {
+    /// Which process: the host tells its ports, and what its environment says about asking.
+    pub process: &'a ProcKey,
+    /// When it started.
+    pub since: Timestamp,
 }
 
 /// A session that exists, known from its name and size alone.
@@ -120,8 +135,13 @@ pub enum Trail {
         /// When the agent wrote it down: before this boot, it speaks of another machine life.
         written: Timestamp,
     },
-    /// This process has a file of the session open.
-    OpenBy(ProcKey),
+    /// This process, which is alive: its open files, arguments or tools name the session.
+    Known(ProcKey),
+    /// A server of the store, which alone can tell and says so itself when it is asked.
+    Server {
+        /// What is said of the session while no server answers.
+        silent: &'static str,
+    },
 }
 
 /// Something native that says "this session is loaded, there". True only if its trail leads somewhere.
@@ -260,27 +280,66 @@ pub trait Agent: Sync {
     fn may_be(&self, comm: &str) -> bool;
     /// What a process is to the agent.
     fn part(&self, program: &Program<'_>) -> Option<Part>;
+    /// The session that a process's arguments name, where they cannot go stale.
+    fn names(&self, _: &Program<'_>) -> Option<String> {
+        None
+    }
+    /// A variable, and its value, that every process carries which a tool of the agent started.
+    fn tool_mark(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+    /// Where a process works, given its environment and the directory the kernel shows.
+    fn directory(&self, _: &Program<'_>, _: &Env, cwd: PathBuf) -> PathBuf {
+        cwd
+    }
+    /// Which sessions of a store a live process runs, all of them, as it says when asked. `None`
+    /// where it cannot be asked.
+    fn serves(&self, _: &dyn Host, _: &Path, _: &Server<'_>) -> io::Result<Option<Vec<Claim>>> {
+        Ok(None)
+    }
+    /// Sessions that a session spawned and its process runs too, each with what shows it; only where
+    /// they leave no trail of their own.
+    fn spawned(&self, _: &dyn Host, _: &Path, _: &str) -> Vec<(Stub, Source)> {
+        Vec::new()
+    }
     /// Which sessions of a store claim to be loaded, and by which process.
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims>;
     /// The session a process of the agent has loaded if it has this file open for writing.
     fn holds(&self, host: &dyn Host, store: &Path, open: &Path) -> Option<String>;
     /// All sessions of a store, from names and sizes alone.
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing>;
-    /// The records of a full id, of which there may be copies; `cwd` is a hint where to look first.
+    /// The records of a full id, the likeliest first: there may be copies, and some agents' ids are
+    /// unique only per directory. `cwd` is a hint where to look.
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub>;
+    /// Whether an inference may join a session with a process that began at this moment.
+    fn may_join(&self, _: &Record, _: Timestamp) -> bool {
+        true
+    }
     /// What one session says of itself.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
     /// A shell command that exits 0 if nothing native claims the session is loaded.
     fn absence(&self, store: &Path, id: &str) -> String;
     /// What a line of a transcript says, readably.
     fn messages(&self, line: &[u8]) -> Vec<Message>;
+    /// The last `count` messages, oldest first, and where to go on.
+    fn tail(&self, host: &dyn Host, stub: &Stub, count: usize) -> io::Result<(Vec<Message>, u64)> {
+        last_lines(|line| self.messages(line), host, &stub.path, count)
+    }
+    /// The messages since then, and where to go on.
+    fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
+        lines_since(|line| self.messages(line), host, &stub.path, at)
+    }
+    /// The file that changes when the session says more.
+    fn grows(&self, stub: &Stub) -> PathBuf {
+        stub.path.clone()
+    }
     /// The shape of a transcript line, for drift: `None` where it is none.
     fn shape(&self, line: &[u8]) -> Option<Shape>;
 }
 
-/// Last `count` messages of a transcript, oldest first, and where the next line will begin.
-pub fn tail(
-    agent: &dyn Agent,
+/// Last messages of a transcript of lines, and where its next line will begin.
+pub(crate) fn last_lines(
+    messages: impl Fn(&[u8]) -> Vec<Message>,
     host: &dyn Host,
     path: &Path,
     count: usize,
@@ -294,7 +353,7 @@ pub fn tail(
             next = line.at; // still being written
             return lines::Flow::Continue(());
         }
-        newest_first.extend(readable(agent, &line).into_iter().rev());
+        newest_first.extend(readable(&messages, &line).into_iter().rev());
         match newest_first.len() < count {
             true => lines::Flow::Continue(()),
             false => lines::Flow::Break(()),
@@ -305,10 +364,27 @@ pub fn tail(
     Ok((newest_first, next))
 }
 
+/// Messages of the lines that were added to a transcript since it was `at` bytes long.
+pub(crate) fn lines_since(
+    messages: impl Fn(&[u8]) -> Vec<Message>,
+    host: &dyn Host,
+    path: &Path,
+    at: u64,
+) -> io::Result<(Vec<Message>, u64)> {
+    let file = host.open(path)?;
+    let from = if file.size() < at { 0 } else { at }; // cut or replaced: begin anew
+    let mut added = Vec::new();
+    let next = lines::forward(&*file, from, &mut |line| {
+        added.extend(readable(&messages, &line));
+        lines::Flow::Continue(())
+    })?;
+    Ok((added, next))
+}
+
 /// What a line says, readably; one too long to hold says only that.
-pub fn readable(agent: &dyn Agent, line: &lines::Line<'_>) -> Vec<Message> {
+fn readable(messages: impl Fn(&[u8]) -> Vec<Message>, line: &lines::Line<'_>) -> Vec<Message> {
     match line.body {
-        lines::Body::Whole(bytes) => agent.messages(bytes),
+        lines::Body::Whole(bytes) => messages(bytes),
         lines::Body::Huge(size) => vec![Message {
             at: None,
             speaker: Speaker::System,

@@ -71,8 +71,10 @@ fn held(seen: &Evidence, because: &mut Vec<Fact>) -> State {
             )
             .at(began(holder)),
         );
+        let inferred = matches!(holder.trail, Source::Inference { .. });
         let (rule, what) = match (&seen.id, holder.shared) {
             (None, _) => (Rule::Unnamed, "names no session"),
+            (Some(_), _) if inferred => (Rule::Inferred, "alone can have the session loaded"),
             (Some(_), false) => (Rule::HolderAlive, "has the session loaded"),
             (Some(_), true) => (Rule::SharedHolder, "has the session loaded, among others"),
         };
@@ -169,6 +171,12 @@ fn by_turn(seen: &Evidence, holder: &Holder, turn: &Turn) -> (State, Vec<Fact>) 
             let fact = Fact::new(Rule::OneShotWorks, fact, line.clone()).at(*at);
             (State::Working, vec![fact, one_shot_works(holder)])
         }
+        // An answer may come with a call that is not written down before it has run.
+        Turn::Ended { at, line, .. } if let Tool::Runs(source) = &seen.tool => {
+            let answer = "its newest answer stands in the store";
+            let answer = Fact::new(Rule::TurnOpen, answer, line.clone()).at(*at);
+            (State::Working, vec![answer, tool_runs(source)])
+        }
         Turn::Ended { at, how, line } => {
             let fact = Fact::new(Rule::TurnEnded, ended(how), line.clone()).at(*at);
             (State::Idle(Idle::BetweenTurns), vec![fact])
@@ -183,6 +191,10 @@ fn by_turn(seen: &Evidence, holder: &Holder, turn: &Turn) -> (State, Vec<Fact>) 
         }
         Turn::Open { alive, pending, line } => {
             let open = Fact::new(Rule::TurnOpen, "its newest turn has no end", line.clone());
+            // Whoever answers one prompt has nobody to ask: it goes on without leave, or not at all.
+            let asks =
+                !matches!((pending, &seen.tool), (Pending::Retry(_), _) | (_, Tool::Runs(_)));
+            let pending = if one_shot && asks { &Pending::Nothing } else { pending };
             let (state, more) = pending_state(pending, &seen.tool);
             (state, [Some(open.at(*alive)), more].into_iter().flatten().collect())
         }
@@ -205,22 +217,36 @@ fn whole_second(at: Timestamp) -> Timestamp {
     Timestamp::new(at.as_second(), 0).unwrap_or(at)
 }
 
+fn tool_runs(source: &Source) -> Fact {
+    Fact::new(Rule::ToolRunning, "a process runs its tool call", source.clone())
+}
+
 fn pending_state(pending: &Pending, tool: &Tool) -> (State, Option<Fact>) {
     match (pending, tool) {
         (Pending::Answer, _) => (State::Waiting(Need::Answer), None),
-        (Pending::Nothing, _) | (Pending::ApprovalUnless { .. }, Tool::NotAsked) => {
+        (Pending::Approval, _) => (State::Waiting(Need::Approval), None),
+        (Pending::Retry(why), _) => {
+            (State::Unknown(format!("it may be trying again after: {why}")), None)
+        }
+        (Pending::Nothing, _)
+        | (Pending::ApprovalUnless { .. } | Pending::Unnamed, Tool::NotAsked) => {
             (State::Working, None)
         }
-        (Pending::ApprovalUnless { .. }, Tool::Runs(source)) => {
-            let fact = "a process runs its tool call";
-            (State::Working, Some(Fact::new(Rule::ToolRunning, fact, source.clone())))
+        (Pending::ApprovalUnless { .. } | Pending::Unnamed, Tool::Runs(source)) => {
+            (State::Working, Some(tool_runs(source)))
+        }
+        (Pending::Unnamed, Tool::Absent(source)) => {
+            let why = "a tool runs inside its process, or waits for a person";
+            let fact = "its tool call has no process of its own";
+            let fact = Fact::new(Rule::ToolUnseen, fact, source.clone());
+            (State::Unknown(why.into()), Some(fact))
         }
         (Pending::ApprovalUnless { .. }, Tool::Absent(source)) => {
             let fact = "its tool call is written down and runs nowhere";
             let fact = Fact::new(Rule::ToolNotRunning, fact, source.clone());
             (State::Waiting(Need::Approval), Some(fact))
         }
-        (Pending::ApprovalUnless { .. }, Tool::CannotTell(why)) => {
+        (Pending::ApprovalUnless { .. } | Pending::Unnamed, Tool::CannotTell(why)) => {
             let fact = format!("whether its tool call runs cannot be told: {why}");
             (State::Working, Some(Fact::new(Rule::Unreadable, fact, Source::Blind)))
         }
@@ -244,7 +270,11 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
         for suspect in &seen.suspects {
             because.push(may_hold(suspect));
         }
-        return State::Unknown(format!("may be held by pid {}", first.key.pid));
+        let held = format!("may be held by pid {}", first.key.pid);
+        return State::Unknown(match &first.silent {
+            Some(silent) => format!("{silent}: {held}"),
+            None => held,
+        });
     }
     if let Some(source) = &seen.absence {
         let fact = format!("no live {} process holds it, or could", seen.agent);
@@ -275,6 +305,11 @@ fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
         }
         Reading::Read(record) => match &record.turn {
             Turn::None => State::Done,
+            Turn::Open { alive, pending: Pending::Retry(why), line } => {
+                let fact = ended(&Ending::Failed(why.clone()));
+                because.push(Fact::new(Rule::TurnEnded, fact, line.clone()).at(*alive));
+                State::Failed(why.clone())
+            }
             Turn::Open { alive, line, .. } => {
                 let fact = "its newest turn has no end";
                 because.push(Fact::new(Rule::TurnLeftOpen, fact, line.clone()).at(*alive));

@@ -34,6 +34,13 @@ pub enum Pending {
     Nothing,
     /// An answer from a person.
     Answer,
+    /// A try failed, in the agent's own words; whether it is made again is not written down.
+    Retry(String),
+    /// A person's leave, which the agent wrote down that it asked for.
+    Approval,
+    /// Tool calls that the store does not name yet. Without a process of their own they run inside
+    /// the agent, or wait for a person.
+    Unnamed,
     /// Tool calls that ask for leave first, unless a process carries this variable: then one runs.
     ApprovalUnless {
         /// Name of the environment variable.
@@ -211,6 +218,9 @@ pub struct Suspect {
     pub key: ProcKey,
     /// When it started.
     pub since: Timestamp,
+    /// It was asked and did not answer, in these words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<String>,
 }
 
 /// Whether the tool of a pending call runs.

@@ -171,14 +171,81 @@ pub trait Kernel {
     /// The live process of this pid that began this many clock ticks after boot. Asked anew where
     /// the host can: it may have begun after the pass.
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>>;
+    /// Ports of this machine on which it listens for TCP connections.
+    fn ports(&self, of: &ProcKey) -> Told<Vec<u16>>;
     /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
     fn is_over(&self, of: &ProcKey) -> bool;
     /// Pids that hold a flock on this file.
     fn lockers(&self, path: &Path) -> Told<Vec<u32>>;
 }
 
+/// One value of a database row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Number(i64),
+    /// A fraction.
+    Fraction(f64),
+    /// Text, or bytes that are.
+    Text(String),
+    /// Other bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Cell {
+    /// Its text.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Null | Self::Number(_) | Self::Fraction(_) | Self::Bytes(_) => None,
+        }
+    }
+
+    /// Its number, cut to a whole one.
+    pub fn number(&self) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Fraction(number) => Some(*number as i64),
+            Self::Null | Self::Text(_) | Self::Bytes(_) => None,
+        }
+    }
+
+    /// Its number as a fraction.
+    pub fn fraction(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number as f64),
+            Self::Fraction(number) => Some(*number),
+            Self::Null | Self::Text(_) | Self::Bytes(_) => None,
+        }
+    }
+}
+
+/// Reads of SQLite databases that other programs write.
+pub trait Tables {
+    /// The rows a query gives. Never blocks the writer, and leaves no file behind.
+    fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>>;
+}
+
+/// A conversation in text frames over a WebSocket.
+pub trait Talk {
+    /// Sends a frame.
+    fn say(&mut self, frame: &str) -> io::Result<()>;
+    /// Waits for a frame; the host limits how long.
+    fn hear(&mut self) -> io::Result<String>;
+}
+
+/// Questions to servers on this machine. Every call is limited in time by the host.
+pub trait Servers {
+    /// The body of a page, if its status is a success; `user` is sent as Basic authentication.
+    fn get(&self, url: &str, user: Option<(&str, &str)>) -> io::Result<Vec<u8>>;
+    /// Opens a WebSocket.
+    fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>>;
+}
+
 /// Everything an observation may ask.
-pub trait Host: Files + Kernel + Sync {
+pub trait Host: Files + Kernel + Tables + Servers + Sync {
     /// The wall clock.
     fn now(&self) -> Timestamp;
     /// This machine's name.

@@ -3,7 +3,10 @@
 //! A [`Survey`] finds out who is alive and which sessions are worth a look; [`Survey::look`] then
 //! gathers the evidence for one of them. Nothing here decides a state: [`crate::derive`] does.
 
+mod asked;
+mod claims;
 mod evidence;
+mod infer;
 mod live;
 
 use crate::{
@@ -101,10 +104,14 @@ impl<'a> Survey<'a> {
         survey.live = survey.living();
         survey.find_stores(env);
         for store in survey.stores.clone() {
+            survey.asked(&store); // first: what a store says runs is nothing once a server told
             survey.claimed(&store);
             survey.opened(&store);
+            survey.named(&store);
         }
         survey.settle();
+        survey.infer();
+        survey.spawned();
         survey.without_copies();
         survey.unnamed();
         survey.suspects = survey.untrailed();
@@ -115,17 +122,23 @@ impl<'a> Survey<'a> {
         survey
     }
 
+    /// There is neither a store of the agent nor a process that may be one of its own.
+    pub fn is_absent(agent: &dyn Agent, host: &dyn Host, env: &Env) -> bool {
+        let Ok(table) = host.table() else { return false };
+        let lives = table.processes.iter().any(|process| agent.may_be(&process.comm));
+        let missing = |store: &PathBuf| host.stat(store).is_err_and(|why| live::is_absent(&why));
+        !lives && agent.stores(env).iter().all(missing)
+    }
+
     /// As [`Survey::new`] for live sessions, and with those of this full id, ended or not.
     pub fn of(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
         let mut survey = Self::new(agent, host, env, History::Skip);
         for store in survey.stores.clone() {
-            let known = |c: &Candidate| c.id.as_deref() == Some(id) && c.store == store;
-            if survey.candidates.iter().any(known) {
-                continue;
-            }
             for stub in agent.find(host, &store, id, None) {
-                let candidate = survey.ended(&store, stub);
-                survey.candidates.push(candidate);
+                if !survey.candidates.iter().any(|c| c.store == store && c.is_of(&stub)) {
+                    let candidate = survey.ended(&store, stub);
+                    survey.candidates.push(candidate);
+                }
             }
         }
         survey
@@ -146,12 +159,18 @@ impl<'a> Survey<'a> {
 
     fn problem(&mut self, path: impl Into<Option<PathBuf>>, why: impl ToString) {
         let agent = self.agent.card().name;
-        self.problems.push(Problem { agent, path: path.into(), why: why.to_string() });
+        let problem = Problem { agent, path: path.into(), why: why.to_string() };
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
-    /// The live candidate of this id. Few sessions are alive at once: a walk is quick enough.
-    fn claimant(&mut self, store: &Path, id: &str) -> &mut Candidate {
-        let same = |c: &Candidate| c.id.as_deref() == Some(id) && c.store == store;
+    /// The live candidate of this id and record. Few sessions are alive at once: a walk is quick.
+    fn claimant(&mut self, store: &Path, id: &str, stub: Option<Stub>) -> &mut Candidate {
+        let same = |c: &Candidate| {
+            let one = stub.as_ref().is_none_or(|stub| c.is_of(stub));
+            c.id.as_deref() == Some(id) && c.store == store && one
+        };
         let at = match self.candidates.iter().position(same) {
             Some(at) => at,
             None => {
@@ -159,7 +178,9 @@ impl<'a> Survey<'a> {
                 self.candidates.len() - 1
             }
         };
-        &mut self.candidates[at]
+        let candidate = &mut self.candidates[at];
+        candidate.stub = candidate.stub.take().or(stub);
+        candidate
     }
 }
 
@@ -175,6 +196,12 @@ impl Candidate {
             started_in: None,
             hidden: None,
         }
+    }
+
+    /// Ids may be unique only per directory: the record decides where there is one.
+    fn is_of(&self, stub: &Stub) -> bool {
+        let same = self.id.as_ref() == Some(&stub.id);
+        same && self.stub.as_ref().is_none_or(|own| own.path == stub.path)
     }
 
     /// A live process has it loaded.

@@ -85,6 +85,34 @@ pub enum Source {
         /// Who carries it.
         pid: u32,
     },
+    /// The arguments of a process name the session.
+    Arguments {
+        /// The word that names it.
+        shows: String,
+        /// Whose arguments.
+        pid: u32,
+    },
+    /// The only live process of the agent in a directory, and the only session written there since.
+    Inference {
+        /// Which process.
+        process: ProcKey,
+    },
+    /// A server of the agent's said so.
+    Answer {
+        /// Which one.
+        url: String,
+        /// What it said.
+        shows: String,
+    },
+    /// A row of a native database.
+    Row {
+        /// The database.
+        path: PathBuf,
+        /// A query that gives the row.
+        query: String,
+        /// A part of it that decides.
+        shows: String,
+    },
     /// A path that could not be read.
     Unreadable {
         /// The path.
@@ -126,6 +154,20 @@ impl Source {
             Self::OpenFile { path, pid } => {
                 format!("ls -l /proc/{pid}/fd | grep -F -- {}", quoted(path))
             }
+            Self::Arguments { shows, pid } => {
+                format!("tr '\\0' '\\n' < /proc/{pid}/cmdline | grep -F -- {}", shell_word(shows))
+            }
+            Self::Inference { process } => alive(process),
+            Self::Row { path, query, shows } => format!(
+                "sqlite3 -readonly {} {} | grep -F -- {}",
+                quoted(path),
+                shell_word(query),
+                shell_word(shows)
+            ),
+            Self::Answer { url, shows } if url.starts_with("http") => {
+                format!("curl -s -m 2 {} | grep -F -- {}", shell_word(url), shell_word(shows))
+            }
+            Self::Answer { .. } => return None,
             Self::Absence { check } => check.clone(),
             Self::Variable { variable, pid } => {
                 format!(
@@ -133,8 +175,10 @@ impl Source {
                     shell_word(variable)
                 )
             }
-            Self::NoVariable { variable, .. } => format!(
-                "! cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -xF -- {}",
+            Self::NoVariable { variable, pid } => format!(
+                "below() {{ for p in $(cat /proc/$1/task/*/children 2>/dev/null); do \
+                 tr '\\0' '\\n' < /proc/$p/environ; below $p; done; }}; \
+                 ! {{ below {pid} | grep -xF -- {}; }}",
                 shell_word(variable)
             ),
             Self::Unreadable { path } => format!("! head -c 1 {} >/dev/null", quoted(path)),
@@ -168,6 +212,8 @@ pub enum Rule {
     ToolNotRunning,
     /// A call whose process runs needs nobody.
     ToolRunning,
+    /// A call without a process of its own runs inside the agent, or waits for a person.
+    ToolUnseen,
     /// The process that had the session is gone.
     ProcessGone,
     /// No live process of the agent holds the session or could hold it.
@@ -178,6 +224,8 @@ pub enum Rule {
     Unreadable,
     /// A live process of the agent has named no session yet.
     Unnamed,
+    /// An inference with only one possible answer joins process and session.
+    Inferred,
     /// More than one live process has the session loaded.
     SeveralHolders,
     /// The process serves many sessions.
@@ -204,6 +252,9 @@ impl Rule {
                 "a call that asks for leave and runs nowhere waits for a person"
             }
             Self::ToolRunning => "a call whose process runs needs nobody",
+            Self::ToolUnseen => {
+                "a call without a process of its own runs inside the agent, or waits for a person"
+            }
             Self::ProcessGone => "a process that is gone holds nothing",
             Self::NobodyHolds => "a session is over when no live process holds it or could hold it",
             Self::MayBeHeld => {
@@ -211,6 +262,9 @@ impl Rule {
             }
             Self::Unreadable => "what cannot be read is unknown, never ended",
             Self::Unnamed => "a live process of the agent has named no session",
+            Self::Inferred => {
+                "inferred: the only live process there, and the only session written since it began"
+            }
             Self::SeveralHolders => "several live processes have the session loaded at once",
             Self::SharedHolder => "the process serves other sessions too and is never signalled",
         }

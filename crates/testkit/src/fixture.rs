@@ -10,6 +10,7 @@
 mod facts;
 mod kernel;
 mod removal;
+mod servers;
 mod tree;
 
 pub use facts::{Detail, Facts, Open, Running};
@@ -88,6 +89,11 @@ impl FixtureHost {
         let mut shell = Command::new("sh");
         shell.args(["-c", &command.replace(&*there, &here)]);
         shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()
+    }
+
+    /// The facts it answers from.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// The environment of whoever asks.

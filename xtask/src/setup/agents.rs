@@ -17,12 +17,22 @@ use std::{
 };
 
 /// The npm packages we know, and the command each brings.
-const COMMANDS: &[(&str, &str)] =
-    &[("@anthropic-ai/claude-code", "claude"), ("@openai/codex", "codex")];
+const COMMANDS: &[(&str, &str)] = &[
+    ("@anthropic-ai/claude-code", "claude"),
+    ("@earendil-works/pi-coding-agent", "pi"),
+    ("@github/copilot", "copilot"),
+    ("@google/gemini-cli", "gemini"),
+    ("@mariozechner/pi-coding-agent", "pi"),
+    ("@openai/codex", "codex"),
+    ("node", "node"), // for agents that want a newer one than the machine has
+    ("openclaw", "openclaw"),
+    ("opencode-ai", "opencode"),
+];
 
 /// Packages whose install script must be run by us: npm 11 runs none unasked, and claude 2.1.197
 /// puts its native program into place by it.
-const INSTALL_SCRIPTS: &[(&str, &str)] = &[("@anthropic-ai/claude-code", "install.cjs")];
+const INSTALL_SCRIPTS: &[(&str, &str)] =
+    &[("@anthropic-ai/claude-code", "install.cjs"), ("opencode-ai", "postinstall.mjs")];
 
 /// What is pinned for one set of agents.
 #[derive(Deserialize)]
@@ -65,27 +75,44 @@ fn fill(dir: &Path, set: &Path, pins: &Pins) -> Outcome<()> {
     Ok(())
 }
 
+impl Pins {
+    fn commands(&self) -> impl Iterator<Item = Outcome<(&'static str, &str)>> {
+        self.dependencies.iter().map(|(package, pin)| {
+            let known = COMMANDS.iter().find(|(known, _)| known == package);
+            let missing = || Failure::new(format!("no command is known for {package}"));
+            let (_, command) = known.ok_or_else(missing)?;
+            // `npm:package@version` is a package under another name.
+            Ok((*command, pin.rsplit_once('@').map_or(pin.as_str(), |(_, version)| version)))
+        })
+    }
+}
+
 /// Asks each command for its version: a wrong or half-installed agent would make tests lie.
 fn are_pinned(dir: &Path, pins: &Pins) -> Outcome<()> {
-    for (package, pin) in &pins.dependencies {
-        let (_, command) = COMMANDS
-            .iter()
-            .find(|(known, _)| known == package)
-            .ok_or_else(|| Failure::new(format!("no command is known for {package}")))?;
-        let answer = tool::captured(
+    for found in pins.commands() {
+        let (command, pin) = found?;
+        let answer = tool::heard(
             Command::new(commands(dir).join(command))
                 .arg("--version")
                 .env_clear()
-                .env("PATH", env::var_os("PATH").unwrap_or_default())
+                .env("PATH", search_path(dir))
                 // Not the person's home: an agent may write there even to tell its version.
                 .env("HOME", dir.join("home")),
         )?;
-        if !answer.split_whitespace().any(|word| word == pin) {
+        if !answer.split_whitespace().any(|word| word.trim_matches(['v', ',', '.']) == pin) {
             let answer = answer.trim();
             return Err(Failure::new(format!("{command} is to be {pin} but says `{answer}`")));
         }
     }
     Ok(())
+}
+
+/// The set's own commands first: it may bring its own Node.
+fn search_path(dir: &Path) -> std::ffi::OsString {
+    let mut path = commands(dir).into_os_string();
+    path.push(":");
+    path.push(env::var_os("PATH").unwrap_or_default());
+    path
 }
 
 fn pins(file: &Path) -> Outcome<Pins> {

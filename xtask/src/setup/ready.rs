@@ -9,11 +9,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Folders of pins below `xtask/agents`, and the variable by which tests find each set's commands.
+const SETS: &[(&str, &str)] = &[
+    ("current", "AGENTCTL_TEST_AGENTS"),
+    ("codex-0.140", "AGENTCTL_TEST_CODEX_0_140"),
+    ("opencode", "AGENTCTL_TEST_OPENCODE"),
+    ("pi-0.73", "AGENTCTL_TEST_PI_0_73"),
+    ("pi-1.5", "AGENTCTL_TEST_PI_1_5"),
+    ("gemini", "AGENTCTL_TEST_GEMINI"),
+    ("copilot", "AGENTCTL_TEST_COPILOT"),
+    ("openclaw", "AGENTCTL_TEST_OPENCLAW"),
+];
+
 /// Where the things are that tests need and setup installed.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    agents: PathBuf,
-    codex_0_140: PathBuf,
+    sets: Vec<(&'static str, PathBuf)>,
     nextest: Option<PathBuf>,
 }
 
@@ -23,21 +34,19 @@ pub(crate) fn run(root: &Path) -> Outcome<Ready> {
     system::ensure(&cache, system::FOR_TESTS)?;
     let nextest = cargo_tools::nextest(&cache)?;
     spelling::typos(root)?;
-    Ok(Ready {
-        agents: agents::ensure(&cache, &root.join("xtask/agents/current"))?,
-        codex_0_140: agents::ensure(&cache, &root.join("xtask/agents/codex-0.140"))?,
-        nextest,
-    })
+    let mut sets = Vec::new();
+    for (folder, variable) in SETS {
+        sets.push((*variable, agents::ensure(&cache, &root.join("xtask/agents").join(folder))?));
+    }
+    Ok(Ready { sets, nextest })
 }
 
 impl Ready {
     /// The variables for a test run: where the agents' commands are, and a search path on which
     /// `cargo nextest` is found.
     pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
-        let mut variables = vec![
-            ("AGENTCTL_TEST_AGENTS", self.agents.clone().into_os_string()),
-            ("AGENTCTL_TEST_CODEX_0_140", self.codex_0_140.clone().into_os_string()),
-        ];
+        let sets = self.sets.iter().map(|(name, dir)| (*name, dir.clone().into_os_string()));
+        let mut variables: Vec<_> = sets.collect();
         if let Some(dir) = &self.nextest {
             let path = env::var_os("PATH").unwrap_or_default();
             let mut searched = dir.clone().into_os_string();
@@ -74,12 +83,8 @@ mod tests {
 
     #[test]
     fn exports_survive_spaces_and_quotes() {
-        let ready =
-            Ready { agents: "/a b/.bin".into(), codex_0_140: "/it's/.bin".into(), nextest: None };
-        assert_eq!(
-            ready.exports(),
-            "export AGENTCTL_TEST_AGENTS='/a b/.bin'\n\
-             export AGENTCTL_TEST_CODEX_0_140='/it'\\''s/.bin'\n"
-        );
+        let sets = vec![("ONE", "/a b/.bin".into()), ("TWO", "/it's/.bin".into())];
+        let ready = Ready { sets, nextest: None };
+        assert_eq!(ready.exports(), "export ONE='/a b/.bin'\nexport TWO='/it'\\''s/.bin'\n");
     }
 }

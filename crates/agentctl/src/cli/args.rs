@@ -5,7 +5,7 @@ use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{BoolishValueParser, PossibleValuesParser},
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// The truth about every coding agent on this machine, with proof.
 ///
@@ -80,12 +80,25 @@ pub(super) struct List {
     /// Show at most this many
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) limit: Option<usize>,
+    /// How long to wait for agents that are slow to answer: 300ms, 2s, 1m, or `none`. Without it,
+    /// 300ms, and as long as it takes with --all, --since or --usage
+    #[arg(long, value_name = "DURATION", value_parser = patience)]
+    pub(super) timeout: Option<Patience>,
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
     /// Show more columns, and cut nothing
     #[arg(short, long)]
     pub(super) wide: bool,
+}
+
+/// How long to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// No longer than this.
+    Within(Duration),
+    /// As long as it takes.
+    Endless,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -164,6 +177,22 @@ pub(super) struct Man {
     pub(super) dir: Option<PathBuf>,
 }
 
+fn patience(text: &str) -> Result<Patience, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let count = text[..digits].parse::<u32>();
+    let unit = match &text[digits..] {
+        "ms" => 1,
+        "s" => 1000,
+        "m" | "min" => 60_000,
+        "none" if digits == 0 => return Ok(Patience::Endless),
+        _ => 0,
+    };
+    match count.ok().and_then(|count| count.checked_mul(unit)).filter(|millis| *millis > 0) {
+        Some(millis) => Ok(Patience::Within(Duration::from_millis(millis.into()))),
+        None => Err("use a duration such as 300ms, 2s or 1m, or `none`".to_owned()),
+    }
+}
+
 fn agent_names() -> PossibleValuesParser {
     let cards = agents::ALL.iter().map(|agent| agent.card());
     PossibleValuesParser::new(cards.map(|card| {
@@ -173,4 +202,21 @@ fn agent_names() -> PossibleValuesParser {
 
 fn state_words() -> PossibleValuesParser {
     PossibleValuesParser::new(Wanted::words())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_has_a_unit() {
+        let within = |millis| Ok(Patience::Within(Duration::from_millis(millis)));
+        assert_eq!(patience("300ms"), within(300));
+        assert_eq!(patience("2s"), within(2000));
+        assert_eq!(patience("1m"), within(60_000));
+        assert_eq!(patience("none"), Ok(Patience::Endless));
+        for wrong in ["", "300", "0s", "-1s", "1none", "99999999999s", "soon"] {
+            assert!(patience(wrong).is_err(), "{wrong}");
+        }
+    }
 }

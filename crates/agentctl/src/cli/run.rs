@@ -1,6 +1,6 @@
 //! From `main` to the exit code.
 
-use super::args::{Cli, Command};
+use super::args::{Cli, Command, Patience};
 use super::{completions, doctor, explain, list, logs, man, status};
 use crate::{
     error::{Error, Kind},
@@ -8,8 +8,10 @@ use crate::{
     view,
 };
 use clap::Parser;
-use std::{panic, process::ExitCode};
+use std::{panic, process::ExitCode, time::Duration};
 
+/// How long a plain list waits for agents.
+const GLANCE: Duration = Duration::from_millis(300);
 /// Exit code of a bug.
 const BUG: i32 = 70;
 
@@ -43,7 +45,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Outcome {
-    let here = &Here::new(cli.portable);
+    let here = &Here::new(cli.portable, cli.command.limit());
     match cli.command {
         Command::List(args) => list::run(here, args),
         Command::Status(args) => status::run(here, &args),
@@ -57,6 +59,18 @@ fn run(cli: Cli) -> Outcome {
 }
 
 impl Command {
+    /// How long all agents together may take. Only a plain list is a glance that may not be kept
+    /// waiting; whoever asks for more has the time.
+    fn limit(&self) -> Option<Duration> {
+        let Self::List(args) = self else { return None };
+        let glance = !args.all && args.since.is_none() && !args.usage;
+        match args.timeout {
+            Some(Patience::Within(limit)) => Some(limit),
+            Some(Patience::Endless) => None,
+            None => glance.then_some(GLANCE),
+        }
+    }
+
     fn wants_json(&self) -> bool {
         match self {
             Self::List(args) => args.json,

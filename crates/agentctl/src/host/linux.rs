@@ -4,6 +4,7 @@
 
 mod locks;
 mod pass;
+mod ports;
 mod process;
 mod stat;
 
@@ -92,6 +93,11 @@ impl Kernel for Proc {
             Err(Refused::Gone | Refused::Reused | Refused::Rebooted) => true,
             Err(Refused::Untold(_)) => false,
         }
+    }
+
+    fn ports(&self, of: &ProcKey) -> Told<Vec<u16>> {
+        let sockets = self.door(of)?.sockets()?;
+        ports::listening(&sockets)
     }
 
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {

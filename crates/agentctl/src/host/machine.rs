@@ -2,15 +2,19 @@
 
 #[cfg(target_os = "linux")]
 use super::Proc;
-use super::{Disk, Portable};
+use super::{Disk, Portable, databases::Databases, servers::Loopback};
 use agentctl_core::{
-    host::{Bytes, Entry, Env, Files, Host, Kernel, OpenFile, Stat, Table, Told},
+    host::{
+        Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Stat, Table, Tables, Talk,
+        Told,
+    },
     ident::ProcKey,
 };
 use jiff::Timestamp;
 use std::{
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// The best reader of processes for this operating system.
@@ -24,28 +28,32 @@ pub(crate) type Native = Portable;
 #[derive(Debug)]
 pub(crate) struct Machine<K> {
     files: Disk,
+    databases: Databases,
+    servers: Loopback,
     kernel: K,
     name: String,
 }
 
 impl Machine<Native> {
     /// With all that this operating system can tell.
-    pub(crate) fn native() -> Self {
-        Self::with(Native::new())
+    pub(crate) fn native(patience: Duration) -> Self {
+        Self::with(Native::new(), patience)
     }
 }
 
 impl Machine<Portable> {
     /// With what can be told alike on every operating system.
-    pub(crate) fn portable() -> Self {
-        Self::with(Portable::new())
+    pub(crate) fn portable(patience: Duration) -> Self {
+        Self::with(Portable::new(), patience)
     }
 }
 
 impl<K> Machine<K> {
-    fn with(kernel: K) -> Self {
+    /// `patience` is how long a server may keep us waiting.
+    fn with(kernel: K, patience: Duration) -> Self {
+        let servers = Loopback { patience };
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { files: Disk, kernel, name }
+        Self { files: Disk, databases: Databases::default(), servers, kernel, name }
     }
 }
 
@@ -114,7 +122,27 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.is_over(of)
     }
 
+    fn ports(&self, of: &ProcKey) -> Told<Vec<u16>> {
+        self.kernel.ports(of)
+    }
+
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
         self.kernel.lockers(path)
+    }
+}
+
+impl<K> Tables for Machine<K> {
+    fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+        self.databases.rows(db, sql, args)
+    }
+}
+
+impl<K> Servers for Machine<K> {
+    fn get(&self, url: &str, user: Option<(&str, &str)>) -> io::Result<Vec<u8>> {
+        self.servers.get(url, user)
+    }
+
+    fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>> {
+        self.servers.dial(url)
     }
 }

@@ -3,6 +3,7 @@
 //! May read anything and signal through a pidfd. Knows no agent by name and interprets nothing it
 //! reads. All that depends on the operating system stands in this room.
 
+mod databases;
 mod files;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -10,6 +11,7 @@ mod machine;
 #[cfg(target_os = "linux")]
 mod pidfd;
 mod portable;
+mod servers;
 #[cfg(test)]
 mod tests;
 mod watch;

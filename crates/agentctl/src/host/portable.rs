@@ -108,6 +108,10 @@ impl Kernel for Portable {
         Ok(process.filter(|process| process.start.abs_diff(began) <= 1).map(|one| table.key(one)))
     }
 
+    fn ports(&self, _: &ProcKey) -> Told<Vec<u16>> {
+        Err(CannotTell("sysinfo does not tell ports".to_owned()))
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.ask(of, ProcessRefreshKind::nothing(), |_| Some(())).is_err()
     }

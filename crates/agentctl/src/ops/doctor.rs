@@ -22,7 +22,7 @@ const MANIFEST: usize = 1 << 20;
 /// Looks at everything.
 pub(crate) fn doctor(here: &Here) -> Doctor {
     let host = here.host();
-    let surveys = observe::all(host, agents::ALL, History::All);
+    let surveys = observe::all(here, agents::ALL, History::All).found; // nobody hurries them
     let agents = surveys.into_iter().map(|survey| checkup(host, survey)).collect();
     Doctor { schema: SCHEMA, host: abilities(host), agents }
 }
@@ -52,7 +52,7 @@ fn checkup(host: &dyn Host, mut survey: Survey<'_>) -> Checkup {
     let card = survey.agent.card();
     let program = on_path(host, card);
     let drift = drift(host, &survey);
-    let problems = observe::problems(std::slice::from_mut(&mut survey));
+    let problems = observe::problems(&mut survey, Vec::new());
     let mut stores: Vec<Store> = survey.stores.iter().map(|path| store(&survey, path)).collect();
     for path in survey.agent.stores(&observe::environment()) {
         if !survey.stores.contains(&host.resolve(&path)) {

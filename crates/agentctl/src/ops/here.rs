@@ -3,25 +3,55 @@
 use crate::host::Machine;
 use agentctl_core::host::Host;
 use jiff::Timestamp;
+use std::time::{Duration, Instant};
+
+/// How long servers may keep us waiting where no deadline is set.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// This machine, seen once: every answer of one command is about the same moment.
-pub(crate) struct Here(Box<dyn Host>);
+///
+/// It is there for good: whoever looks too slowly is left behind, and may still look.
+#[derive(Clone, Copy)]
+pub(crate) struct Here {
+    host: &'static dyn Host,
+    limit: Option<Limit>,
+}
+
+#[derive(Clone, Copy)]
+struct Limit {
+    until: Instant,
+    whole: Duration,
+}
 
 impl Here {
-    /// With the kernel's own interface, or with portable calls only.
-    pub(crate) fn new(portable: bool) -> Self {
-        Self(match portable {
-            true => Box::new(Machine::portable()),
-            false => Box::new(Machine::native()),
-        })
+    /// With the kernel's own interface, or with portable calls only. `limit` is how long all agents
+    /// together may take; a silent server is given up early enough to still say what its store says.
+    pub(crate) fn new(portable: bool, limit: Option<Duration>) -> Self {
+        let patience = limit.map_or(PATIENCE, |limit| limit / 2);
+        let host: Box<dyn Host> = match portable {
+            true => Box::new(Machine::portable(patience)),
+            false => Box::new(Machine::native(patience)),
+        };
+        let limit = limit.map(|whole| Limit { until: Instant::now() + whole, whole });
+        Self { host: Box::leak(host), limit }
     }
 
     /// The wall clock.
     pub(crate) fn now(&self) -> Timestamp {
-        self.0.now()
+        self.host.now()
     }
 
-    pub(super) fn host(&self) -> &dyn Host {
-        &*self.0
+    pub(super) fn host(&self) -> &'static dyn Host {
+        self.host
+    }
+
+    /// How much longer agents may take; `None` is as long as they want.
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.limit.map(|limit| limit.until.saturating_duration_since(Instant::now()))
+    }
+
+    /// How long they were given.
+    pub(super) fn limit(&self) -> Duration {
+        self.limit.map_or(Duration::MAX, |limit| limit.whole)
     }
 }

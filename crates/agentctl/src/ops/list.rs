@@ -4,7 +4,7 @@ use super::{Here, observe};
 use agentctl_core::{
     agent::Depth,
     agents,
-    observe::{Candidate, History},
+    observe::{Candidate, History, Survey},
     select::{Filter, Order, join_unnamed, sort},
     wire::{SCHEMA, Session, Sessions, StateName},
 };
@@ -36,16 +36,18 @@ impl Ask {
 
 /// Lists sessions.
 pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
-    let host = here.host();
-    let mut surveys = observe::all(host, &observe::chosen(&ask.agents), ask.history);
-    let mut problems = observe::problems(&mut surveys);
-    let candidates: Vec<(usize, &Candidate)> = surveys
-        .iter()
-        .enumerate()
-        .flat_map(|(at, survey)| survey.candidates.iter().map(move |one| (at, one)))
-        .collect();
-    let (mut sessions, unread) = observe::sessions(&surveys, &candidates, ask.depth);
-    problems.extend(unread);
+    let (host, history, depth) = (here.host(), ask.history, ask.depth);
+    let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, env| {
+        let mut survey = Survey::new(agent, host, env, history);
+        let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
+        let (sessions, unread) = observe::sessions(&survey, &candidates, depth);
+        (sessions, observe::problems(&mut survey, unread))
+    });
+    let (mut sessions, mut problems) = (Vec::new(), seen.late);
+    for (found, troubles) in seen.found {
+        sessions.extend(found);
+        problems.extend(troubles);
+    }
     join_unnamed(&mut sessions);
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);

@@ -6,26 +6,20 @@ use crate::{
     host::{Change, Watch},
 };
 use agentctl_core::{
-    agent::{self, Agent, Message},
+    agent::{Agent, Message, Stub},
     host::Host,
     ident::ProcKey,
-    lines::{self, Flow},
     wire::{Messages, SCHEMA},
 };
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 /// The last messages of a session.
 pub(crate) fn last(here: &Here, name: &str, count: usize) -> Result<Messages, Error> {
     let host = here.host();
-    let (agent, session, stub) = transcript(host, name)?;
+    let (agent, session, stub) = transcript(here, name)?;
     let messages = match &stub {
         Some(stub) => {
-            agent::tail(agent, host, &stub.path, count)
-                .map_err(|why| Error::unread(&stub.path, why))?
-                .0
+            agent.tail(host, stub, count).map_err(|why| Error::unread(&stub.path, why))?.0
         }
         None => Vec::new(), // alive, and nothing said yet
     };
@@ -36,7 +30,7 @@ pub(crate) fn last(here: &Here, name: &str, count: usize) -> Result<Messages, Er
 pub(crate) struct Follow<'a> {
     host: &'a dyn Host,
     agent: &'static dyn Agent,
-    path: PathBuf,
+    stub: Stub,
     at: u64,
     watch: Watch,
     ended: bool,
@@ -50,26 +44,29 @@ impl<'a> Follow<'a> {
         count: usize,
     ) -> Result<(Self, Vec<Message>), Error> {
         let host = here.host();
-        let (agent, session, stub) = transcript(host, name)?;
+        let (agent, session, stub) = transcript(here, name)?;
         let Some(stub) = stub else {
             return Err(Error::new(Kind::No, format!("session {name} has no transcript")).hint(
                 "it was not prompted yet, or keeps none; `agentctl status` says what it does",
             ));
         };
         // Watch first, read then: nothing can be written in between unseen.
-        let watch = watch(&stub.path, session.process.as_ref()).map_err(|why| {
-            Error::new(Kind::Io, format!("cannot watch {}: {why}", stub.path.display()))
+        let path = agent.grows(&stub);
+        let watch = watch(&path, session.process.as_ref()).map_err(|why| {
+            Error::new(Kind::Io, format!("cannot watch {}: {why}", path.display()))
         })?;
-        let (messages, at) = agent::tail(agent, host, &stub.path, count)
-            .map_err(|why| Error::unread(&stub.path, why))?;
+        let (messages, at) =
+            agent.tail(host, &stub, count).map_err(|why| Error::unread(&stub.path, why))?;
         let ended = !session.live;
-        Ok((Self { host, agent, path: stub.path, at, watch, ended }, messages))
+        Ok((Self { host, agent, stub, at, watch, ended }, messages))
     }
 
     /// The next messages; `None` once the session's process is gone and everything was read.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<Message>>, Error> {
         loop {
-            let messages = self.grown()?;
+            let more = self.agent.since(self.host, &self.stub, self.at);
+            let (messages, at) = more.map_err(|why| Error::unread(&self.stub.path, why))?;
+            self.at = at;
             if !messages.is_empty() {
                 return Ok(Some(messages));
             }
@@ -81,21 +78,6 @@ impl<'a> Follow<'a> {
                 Change::Ended(_) => self.ended = true, // read once more what it wrote last
             }
         }
-    }
-
-    fn grown(&mut self) -> Result<Vec<Message>, Error> {
-        let unread = |why: io::Error| Error::unread(&self.path, why);
-        let file = self.host.open(&self.path).map_err(unread)?;
-        if file.size() < self.at {
-            self.at = 0; // cut or replaced: begin anew
-        }
-        let mut messages = Vec::new();
-        self.at = lines::forward(&*file, self.at, &mut |line| {
-            messages.extend(agent::readable(self.agent, &line));
-            Flow::Continue(())
-        })
-        .map_err(unread)?;
-        Ok(messages)
     }
 }
 

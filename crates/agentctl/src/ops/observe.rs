@@ -4,14 +4,19 @@ use super::Here;
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
-    host::{Env, Host},
+    host::Env,
     observe::{self, Candidate, History, Survey},
     wire::{Problem, Session},
 };
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
+    time::Duration,
 };
 
 /// From this many sessions on, a second thread saves more than it costs.
@@ -35,59 +40,99 @@ pub(super) fn chosen(names: &[String]) -> Vec<&'static dyn Agent> {
     }
 }
 
-/// Surveys every agent at once.
-pub(super) fn surveys<'a>(
-    host: &'a dyn Host,
-    chosen: &[&'a dyn Agent],
-    look: impl Fn(&'a dyn Agent, &Env) -> Survey<'a> + Sync,
-) -> Vec<Survey<'a>> {
-    let env = environment();
-    let _ = host.table(); // the one pass, before anybody asks at the same time
-    thread::scope(|scope| {
-        let (first, others) = match chosen.split_first() {
-            Some(split) => split,
-            None => return Vec::new(),
-        };
-        let (env, look) = (&env, &look);
-        let others: Vec<_> =
-            others.iter().map(|agent| scope.spawn(move || look(*agent, env))).collect();
-        let mut surveys = vec![look(*first, env)];
-        surveys
-            .extend(others.into_iter().map(|other| other.join().expect("a bug ends the program")));
-        surveys
-    })
+type Read = (Session, Option<observe::Problem>);
+
+/// What agents answered in time, in their order, and who did not.
+pub(super) struct Answers<T> {
+    pub(super) found: Vec<T>,
+    pub(super) late: Vec<Problem>,
+}
+
+/// Looks at every agent at once. One that is late is left behind: its thread ends with the program.
+pub(super) fn each<T: Send + 'static>(
+    here: &Here,
+    chosen: &[&'static dyn Agent],
+    look: impl Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static,
+) -> Answers<T> {
+    let _ = here.host().table(); // the one pass, before anybody asks at the same time
+    let is_quick = |agent: &dyn Agent, env: &Env| Survey::is_absent(agent, here.host(), env);
+    side_by_side(here, chosen, is_quick, look)
+}
+
+fn side_by_side<T: Send + 'static>(
+    here: &Here,
+    chosen: &[&'static dyn Agent],
+    is_quick: impl Fn(&dyn Agent, &Env) -> bool,
+    look: impl Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static,
+) -> Answers<T> {
+    let shared = Arc::new((environment(), look));
+    let (tell, answers) = mpsc::channel();
+    let mut found: Vec<(usize, T)> = Vec::new();
+    for (at, agent) in chosen.iter().copied().enumerate() {
+        let (env, look) = &*shared;
+        if is_quick(agent, env) {
+            found.push((at, look(agent, env))); // a thread costs more than it saves
+            continue;
+        }
+        let (tell, shared) = (tell.clone(), Arc::clone(&shared));
+        thread::spawn(move || {
+            let (env, look) = &*shared;
+            let _ = tell.send((at, look(agent, env))); // nobody may be waiting any more
+        });
+    }
+    drop(tell);
+    let mut broken = RecvTimeoutError::Disconnected;
+    while found.len() < chosen.len() {
+        let left = here.left().unwrap_or(Duration::MAX);
+        match answers.recv_timeout(left) {
+            Ok(answer) => found.push(answer),
+            Err(why) => {
+                broken = why;
+                break;
+            }
+        }
+    }
+    let why = match broken {
+        RecvTimeoutError::Timeout => format!("no answer within {:?}", here.limit()),
+        RecvTimeoutError::Disconnected => "reading them failed; this is a bug".to_owned(),
+    };
+    let missed = (0..chosen.len()).filter(|at| !found.iter().any(|(done, _)| done == at));
+    let late = missed.map(|at| late(chosen[at], &why)).collect();
+    found.sort_by_key(|(at, _)| *at);
+    Answers { found: found.into_iter().map(|(_, one)| one).collect(), late }
+}
+
+fn late(agent: &dyn Agent, why: &str) -> Problem {
+    Problem {
+        agent: agent.card().name.to_owned(),
+        path: None,
+        message: format!("its sessions are not shown: {why}"),
+    }
 }
 
 /// Surveys with a history.
-pub(super) fn all<'a>(
-    host: &'a dyn Host,
-    chosen: &[&'a dyn Agent],
+pub(super) fn all(
+    here: &Here,
+    chosen: &[&'static dyn Agent],
     history: History,
-) -> Vec<Survey<'a>> {
-    if history == History::Skip {
-        // A few reads: another thread costs more than it saves.
-        let env = environment();
-        return chosen.iter().map(|agent| Survey::new(*agent, host, &env, history)).collect();
-    }
-    surveys(host, chosen, |agent, env| Survey::new(agent, host, env, history))
+) -> Answers<Survey<'static>> {
+    let host = here.host();
+    each(here, chosen, move |agent, env| Survey::new(agent, host, env, history))
 }
 
-/// The sessions of these candidates, read over the cores if they are many.
+/// The sessions of these candidates, and what of them could not be read.
 pub(super) fn sessions(
-    surveys: &[Survey<'_>],
-    chosen: &[(usize, &Candidate)],
+    survey: &Survey<'_>,
+    chosen: &[&Candidate],
     depth: Depth,
 ) -> (Vec<Session>, Vec<Problem>) {
-    let all = read(surveys, chosen, depth);
-    let (sessions, problems): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    let (sessions, problems): (Vec<_>, Vec<_>) = read(survey, chosen, depth).into_iter().unzip();
     (sessions, problems.into_iter().flatten().map(Problem::from).collect())
 }
 
-type Read = (Session, Option<observe::Problem>);
-
-fn read(surveys: &[Survey<'_>], chosen: &[(usize, &Candidate)], depth: Depth) -> Vec<Read> {
-    let read =
-        |&(survey, candidate): &(usize, &Candidate)| surveys[survey].session(candidate, depth);
+/// Reads over the cores if there is much to read.
+fn read(survey: &Survey<'_>, chosen: &[&Candidate], depth: Depth) -> Vec<Read> {
+    let read = |candidate: &&Candidate| survey.session(candidate, depth);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads = cores.min(chosen.len() / WORTH_A_THREAD);
     if threads < 2 {
@@ -115,14 +160,43 @@ fn read(surveys: &[Survey<'_>], chosen: &[(usize, &Candidate)], depth: Depth) ->
     })
 }
 
-/// What could not be read.
-pub(super) fn problems(surveys: &mut [Survey<'_>]) -> Vec<Problem> {
-    let all = surveys.iter_mut().flat_map(|survey| std::mem::take(&mut survey.problems));
-    all.map(Problem::from).collect()
+/// What could not be read, each once: many sessions may stand in one file.
+pub(super) fn problems(survey: &mut Survey<'_>, unread: Vec<Problem>) -> Vec<Problem> {
+    let told = std::mem::take(&mut survey.problems).into_iter();
+    let mut all: Vec<Problem> = told.map(Problem::from).chain(unread).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// A directory as agents write it down: absolute, links resolved.
 pub(crate) fn absolute(here: &Here, dir: &Path) -> PathBuf {
     let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     here.host().resolve(&whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_late_is_named_and_keeps_nobody_waiting() {
+        let here = Here::new(true, Some(Duration::from_millis(200)));
+        let first = agents::ALL[0].card().name;
+        let answers = side_by_side(
+            &here,
+            agents::ALL,
+            |_, _| false,
+            move |agent, _| {
+                while agent.card().name == first {
+                    thread::park();
+                }
+                agent.card().name
+            },
+        );
+        let others: Vec<_> = agents::ALL[1..].iter().map(|agent| agent.card().name).collect();
+        assert_eq!(answers.found, others);
+        let late: Vec<_> = answers.late.iter().map(|problem| problem.agent.as_str()).collect();
+        assert_eq!(late, [first]);
+    }
 }

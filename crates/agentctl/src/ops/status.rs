@@ -5,7 +5,6 @@ use crate::error::{Error, Kind};
 use agentctl_core::{
     agent::{Agent, Depth, Stub},
     agents,
-    host::Host,
     observe::{Candidate, History, Survey},
     select::{Choice, Name, choose, shortest},
     text::one_line,
@@ -17,18 +16,21 @@ const FULL: usize = 36;
 
 /// One session, read to this depth.
 pub(crate) fn status(here: &Here, name: &str, depth: Depth) -> Result<OneSession, Error> {
-    let Found { session, mut surveys, unread } = find(here.host(), name, depth)?;
-    let mut problems = observe::problems(&mut surveys);
-    problems.extend(unread.into_iter().filter(|problem| problem.path == session.source));
+    let Found { session, mut surveys, unread } = find(here, name, depth)?;
+    let own = unread.into_iter().filter(|problem| problem.path == session.source);
+    let told = surveys.iter_mut().flat_map(|survey| observe::problems(survey, Vec::new()));
+    let mut problems: Vec<Problem> = told.chain(own).collect();
+    problems.sort();
+    problems.dedup();
     Ok(OneSession { schema: SCHEMA, session, problems })
 }
 
 /// The agent and the transcript of a session.
 pub(super) fn transcript(
-    host: &dyn Host,
+    here: &Here,
     name: &str,
 ) -> Result<(&'static dyn Agent, Session, Option<Stub>), Error> {
-    let Found { session, surveys, unread } = find(host, name, Depth::Glance)?;
+    let Found { session, surveys, unread } = find(here, name, Depth::Glance)?;
     let unread = unread.into_iter().find(|problem| problem.path == session.source);
     if let Some((problem, path)) = unread.zip(session.source.as_ref()) {
         return Err(Error::unread(path, &problem.message));
@@ -36,43 +38,58 @@ pub(super) fn transcript(
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     let candidates = surveys.iter().flat_map(|survey| &survey.candidates);
     let mut stubs = candidates.filter_map(|candidate| candidate.stub.as_ref());
-    let stub = stubs.find(|stub| Some(&stub.path) == session.source.as_ref()).cloned();
+    let same = |stub: &&Stub| {
+        Some(&stub.path) == session.source.as_ref() && Some(&stub.id) == session.id.as_ref()
+    };
+    let stub = stubs.find(same).cloned();
     Ok((agent, session, stub))
 }
 
 /// The session that is meant, and what was seen around it.
-struct Found<'a> {
+struct Found {
     session: Session,
-    surveys: Vec<Survey<'a>>,
+    surveys: Vec<Survey<'static>>,
     unread: Vec<Problem>,
 }
 
-fn find<'a>(host: &'a dyn Host, text: &str, depth: Depth) -> Result<Found<'a>, Error> {
+fn find(here: &Here, text: &str, depth: Depth) -> Result<Found, Error> {
     let name = Name::parse(text).ok_or_else(|| {
         Error::new(Kind::Usage, format!("not a session id: {text:?}"))
             .hint("use an id or a prefix of it, ID@DIR, or pid:N")
     })?;
-    let surveys = match &name {
-        // An id of hexadecimal digits may be typed in any case, and is found by looking everywhere.
-        Name::Id { prefix, dir: None }
-            if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
-        {
-            observe::surveys(host, agents::ALL, |agent, env| Survey::of(agent, host, env, prefix))
-        }
-        Name::Id { .. } => observe::all(host, agents::ALL, History::All),
-        Name::Pid(_) => observe::all(host, agents::ALL, History::Skip),
+    let host = here.host();
+    let whole = |id: &str| {
+        let id = id.to_owned();
+        observe::each(here, agents::ALL, move |agent, env| Survey::of(agent, host, env, &id))
     };
     let fits = |candidate: &Candidate| match &name {
         Name::Pid(pid) => candidate.is_held_by(*pid),
         Name::Id { .. } => candidate.id.as_deref().is_some_and(|id| name.fits(id)),
     };
-    let candidates: Vec<(usize, &Candidate)> = surveys
-        .iter()
-        .enumerate()
-        .flat_map(|(at, survey)| survey.candidates.iter().map(move |one| (at, one)))
-        .filter(|(_, candidate)| fits(candidate))
-        .collect();
-    let (sessions, unread) = observe::sessions(&surveys, &candidates, depth);
+    let surveys = match &name {
+        // An id of hexadecimal digits may be typed in any case, and is found by looking everywhere.
+        Name::Id { prefix, dir: None }
+            if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
+        {
+            whole(prefix)
+        }
+        Name::Id { .. } => observe::all(here, agents::ALL, History::All),
+        Name::Pid(_) => observe::all(here, agents::ALL, History::Skip),
+    };
+    let mut surveys = surveys.found; // nobody hurries them
+    // A store that cannot be listed may still hold it, and can say why it is not told.
+    if let Name::Id { prefix, .. } = &name
+        && !surveys.iter().flat_map(|survey| &survey.candidates).any(fits)
+    {
+        surveys = whole(prefix).found;
+    }
+    let (mut sessions, mut unread) = (Vec::new(), Vec::new());
+    for survey in &surveys {
+        let chosen: Vec<&Candidate> = survey.candidates.iter().filter(|one| fits(one)).collect();
+        let (found, problems) = observe::sessions(survey, &chosen, depth);
+        sessions.extend(found);
+        unread.extend(problems);
+    }
     match choose(&name, sessions) {
         Choice::One(session) => Ok(Found { session: *session, surveys, unread }),
         Choice::Nothing => Err(Error::new(Kind::NoSession, format!("no session {text}"))

@@ -80,6 +80,14 @@ fn source(source: &Source) -> String {
         Source::NoVariable { variable, pid } => {
             format!("kernel: no process below pid {pid} carries {}", one_line(variable))
         }
+        Source::Arguments { shows, pid } => {
+            format!("kernel: the arguments of pid {pid} name {}", one_line(shows))
+        }
+        Source::Inference { process } => {
+            format!("inferred: pid {} start {} alone fits", process.pid, process.start)
+        }
+        Source::Answer { url, shows } => format!("{} says {}", one_line(url), one_line(shows)),
+        Source::Row { path: file, query, .. } => format!("{}: {}", path(file), one_line(query)),
         Source::Unreadable { path: file } => path(file),
         Source::Blind => "this host".to_owned(),
     }

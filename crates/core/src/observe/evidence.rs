@@ -5,6 +5,7 @@ use crate::{
     agent::{Depth, Stub},
     derive::derive,
     evidence::{Evidence, Holder, Pending, Reading, Suspect, Tool, Turn},
+    host,
     proof::Source,
     wire::{Around, Session},
 };
@@ -31,7 +32,7 @@ impl Survey<'_> {
             self.problem(trouble.path, trouble.why);
         }
         for stub in listing.stubs.into_iter().filter(|stub| stub.updated >= from) {
-            let same = |c: &&mut Candidate| c.id.as_ref() == Some(&stub.id) && c.store == store;
+            let same = |c: &&mut Candidate| c.store == store && c.is_of(&stub);
             if let Some(known) = self.candidates[..claimed].iter_mut().find(same) {
                 known.stub.get_or_insert(stub);
                 continue;
@@ -101,10 +102,15 @@ impl Survey<'_> {
         let Some(stub) = &candidate.stub else { return Reading::Absent };
         match self.agent.read(self.host, stub, depth) {
             Ok(record) => Reading::Read(Box::new(record)),
-            Err(why) => Reading::Failed {
-                why: why.to_string(),
-                source: Source::Unreadable { path: stub.path.clone() },
-            },
+            Err(why) => Reading::Failed { why: why.to_string(), source: self.unread(&stub.path) },
+        }
+    }
+
+    /// What shows that a record could not be read: nothing, where it could and was not understood.
+    fn unread(&self, path: &Path) -> Source {
+        match host::slurp(self.host, path, 1) {
+            Ok(_) => Source::Blind,
+            Err(_) => Source::Unreadable { path: path.to_owned() },
         }
     }
 
@@ -158,8 +164,8 @@ impl Survey<'_> {
             let last = if unclear { Timestamp::MAX } else { stub.updated };
             later && process.may_hold(&candidate.store, last) && !elsewhere(process)
         };
-        let suspect = |process: &Live| Suspect { key: process.key.clone(), since: process.since };
-        self.suspects.iter().filter(may).map(suspect).collect()
+        let suspects = self.suspects.iter().filter(may);
+        suspects.chain(self.between_answers(candidate, record)).map(Live::as_suspect).collect()
     }
 
     /// Who holds it. A process that holds its parent too is not the sub-agent's alone.
@@ -177,10 +183,15 @@ impl Survey<'_> {
     /// Whether the tool of a pending call runs below any holder.
     fn tool(&self, record: &Reading, candidate: &Candidate) -> Tool {
         let Reading::Read(record) = record else { return Tool::NotAsked };
-        let Turn::Open { pending: Pending::ApprovalUnless { variable, values }, .. } = &record.turn
-        else {
-            return Tool::NotAsked;
+        let marked = self.agent.tool_mark().map(|(name, value)| (name, vec![value.to_owned()]));
+        let named = match &record.turn {
+            Turn::Open { pending: Pending::ApprovalUnless { variable, values }, .. } => {
+                Some((variable.as_str(), values.clone()))
+            }
+            Turn::Open { .. } | Turn::Ended { .. } => marked,
+            Turn::None => None,
         };
+        let Some((variable, values)) = named else { return Tool::NotAsked };
         let (Some(holder), Ok(table)) = (candidate.holders.first(), self.host.table()) else {
             return Tool::NotAsked;
         };

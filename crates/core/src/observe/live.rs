@@ -1,12 +1,11 @@
-//! Who is alive: the agent's processes, and the sessions their trails lead from.
+//! Who is alive: the agent's processes, and the stores they use.
 
-use super::{Candidate, Lost, Survey};
+use super::Survey;
 use crate::{
-    agent::{About, Claim, Part, Program, Trail},
-    evidence::{Holder, Role},
+    agent::{Part, Program},
+    evidence::Role,
     host::{Env, Process, Table},
     ident::ProcKey,
-    proof::Source,
 };
 use jiff::Timestamp;
 use std::{
@@ -19,17 +18,25 @@ use std::{
 pub(super) struct Live {
     pub(super) key: ProcKey,
     pub(super) since: Timestamp,
-    /// `None` where the process could not be judged: it may be none of the agent's.
-    role: Option<Role>,
-    parent: u32,
-    argv: Vec<String>,
-    cwd: Option<PathBuf>,
-    /// `None` where its environment cannot be read: it may use any store.
-    store: Option<PathBuf>,
+    /// It certainly is the agent's; else it tells nothing of itself and may be.
+    pub(super) judged: bool,
+    /// How it is run, where it tells.
+    pub(super) role: Option<Role>,
+    pub(super) parent: u32,
+    pub(super) argv: Vec<String>,
+    pub(super) cwd: Option<PathBuf>,
+    /// None where its environment cannot be read: it may use any store.
+    pub(super) stores: Vec<PathBuf>,
+    /// The session its arguments name.
+    pub(super) named: Option<String>,
     /// Some trail leads from a session to it.
-    mapped: bool,
+    pub(super) mapped: bool,
     /// Every session it holds would have left a trail that can be read.
-    told: bool,
+    pub(super) told: bool,
+    /// It was asked, and named every session it holds.
+    pub(super) answers: bool,
+    /// It was asked, and did not answer.
+    pub(super) silent: Option<String>,
 }
 
 impl Survey<'_> {
@@ -64,22 +71,26 @@ impl Survey<'_> {
         };
         let exe = self.host.exe(&key).ok();
         let program = Program { comm: &process.comm, exe: exe.as_deref(), argv: &argv };
-        let Some(Part::Agent(role)) = self.agent.part(&program) else { return None };
+        let role = match self.agent.part(&program)? {
+            Part::Agent(role) => Some(role),
+            Part::Untold => None,
+            Part::Bystander => return None,
+        };
+        let named = self.agent.names(&program);
         let env = self.environment(&key);
-        if env.is_none() && self.host.is_over(&key) {
+        let cwd = self.host.cwd(&key).ok();
+        // What cannot be told of a process that ends is no reason to suspect it of anything.
+        if (env.is_none() || cwd.is_none()) && self.host.is_over(&key) {
             return None;
         }
-        let cwd = self.host.cwd(&key).ok();
-        let store = env.and_then(|env| self.agent.stores(&env).into_iter().next());
         // A relative store is relative to where its process works, not to where we do.
-        let store = store.map(|store| cwd.as_ref().map_or(store.clone(), |cwd| cwd.join(&store)));
-        Some(Live {
-            role: Some(role),
-            argv,
-            cwd,
-            store: store.map(|store| self.host.resolve(&store)),
-            ..Live::new(table, process)
-        })
+        let place = |store: PathBuf| {
+            self.host.resolve(&cwd.as_ref().map_or(store.clone(), |cwd| cwd.join(&store)))
+        };
+        let env = env.unwrap_or_default();
+        let stores = self.agent.stores(&env).into_iter().map(place).collect();
+        let cwd = cwd.map(|cwd| self.agent.directory(&program, &env, cwd));
+        Some(Live { judged: true, role, argv, stores, named, cwd, ..Live::new(table, process) })
     }
 
     /// A process that tells nothing of itself. One that is over holds nothing; any other, even if it
@@ -97,7 +108,7 @@ impl Survey<'_> {
     /// Stores of the caller's environment that exist, and those that live processes use.
     pub(super) fn find_stores(&mut self, env: &Env) {
         let mine = self.agent.stores(env).into_iter().map(|store| self.host.resolve(&store));
-        let theirs = self.live.iter().filter_map(|process| process.store.clone());
+        let theirs = self.live.iter().flat_map(|process| process.stores.iter().cloned());
         let mut named: Vec<PathBuf> = Vec::new();
         for store in mine.chain(theirs) {
             if !named.contains(&store) {
@@ -120,203 +131,10 @@ impl Survey<'_> {
 
     /// The same directory may be mounted in two places: whoever uses one uses the other.
     fn rename(&mut self, alias: &Path, store: &Path) {
-        for process in self.live.iter_mut().filter(|one| one.store.as_deref() == Some(alias)) {
-            process.store = Some(store.to_owned());
+        let named = self.live.iter_mut().flat_map(|process| process.stores.iter_mut());
+        for own in named.filter(|own| *own == alias) {
+            *own = store.to_owned();
         }
-    }
-
-    /// Follows every claim of a store.
-    pub(super) fn claimed(&mut self, store: &Path) {
-        let claims = match self.agent.claims(self.host, store) {
-            Ok(claims) => claims,
-            Err(why) => {
-                self.unclear.push(store.to_owned());
-                return self.problem(store.to_owned(), why);
-            }
-        };
-        if !claims.problems.is_empty() {
-            self.unclear.push(store.to_owned());
-        }
-        for trouble in claims.problems {
-            self.problem(trouble.path, trouble.why);
-        }
-        for claim in claims.claims {
-            self.follow(store, claim);
-        }
-    }
-
-    fn follow(&mut self, store: &Path, claim: Claim) {
-        match &claim.trail {
-            Trail::Process { pid, start, written } => {
-                match self.written_down(*pid, *start, *written) {
-                    Found::Same(key) => self.hold(store, &claim, key, claim.source.clone()),
-                    Found::Gone(process) => {
-                        self.live.retain(|seen| seen.key != process); // ended since the pass
-                        self.lose(store, claim.session, Source::Gone { process });
-                    }
-                    Found::OtherBoot => self.lose(store, claim.session, claim.source),
-                    Found::CannotTell(why) => self.veil(store, &claim.session, why),
-                }
-            }
-            Trail::Flock(path) => match self.host.lockers(path) {
-                Ok(pids) if pids.is_empty() => {
-                    self.lose(store, claim.session, Source::NoLock { path: path.clone() });
-                }
-                Ok(pids) => {
-                    for pid in pids {
-                        let trail = Source::Lock { path: path.clone(), pid };
-                        let Some(key) = self.alive(pid) else {
-                            // A process of another container, or one that began since.
-                            let why =
-                                format!("held by pid {pid}, which is not in the process table");
-                            self.veil(store, &claim.session, why);
-                            continue;
-                        };
-                        self.hold(store, &claim, key, trail);
-                    }
-                }
-                Err(_) => {
-                    if let Some(why) = self.blind.clone() {
-                        self.veil(store, &claim.session, why);
-                    } // else live processes stay suspects
-                }
-            },
-            Trail::OpenBy(key) => self.hold(store, &claim, key.clone(), claim.source.clone()),
-        }
-    }
-
-    fn alive(&self, pid: u32) -> Option<ProcKey> {
-        let table = self.host.table().ok()?;
-        table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
-    }
-
-    /// What became of the process the agent wrote down.
-    fn written_down(&self, pid: u32, start: u64, written: Timestamp) -> Found {
-        let table = match self.host.table() {
-            Ok(table) => table,
-            Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
-        };
-        let key = match self.host.began(pid, start) {
-            Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
-            Ok(None) => return Found::Gone(ProcKey { pid, start, boot: table.boot.clone() }),
-            Ok(Some(key)) => key,
-        };
-        // The same pid and ticks may come again after a reboot, but hardly for the same program.
-        let recognised = self.live.iter().any(|process| process.key == key);
-        match written >= table.booted || recognised {
-            true => Found::Same(key),
-            false => Found::OtherBoot,
-        }
-    }
-
-    /// It is claimed, and whoever may hold it cannot be seen: unknown, and shown.
-    fn veil(&mut self, store: &Path, id: &str, why: String) {
-        let stub = self.agent.find(self.host, store, id, None).into_iter().next();
-        let candidate = self.claimant(store, id);
-        candidate.stub = candidate.stub.take().or(stub);
-        candidate.hidden = Some(why);
-    }
-
-    fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {
-        let known = self.live.iter_mut().find(|process| process.key == key);
-        let role = known.as_ref().and_then(|process| process.role);
-        let cwd = known.as_ref().and_then(|process| process.cwd.clone());
-        if let Some(process) = known {
-            process.mapped = true;
-        }
-        let Ok(table) = self.host.table() else { return };
-        let role = claim.about.role.or(role);
-        let holder = Holder {
-            since: table.since(key.start),
-            role,
-            shared: role == Some(Role::Server),
-            trail,
-            says: claim.about.says.clone(),
-            key,
-        };
-        let (agent, host) = (self.agent, self.host);
-        let candidate = self.claimant(store, &claim.session);
-        if candidate.stub.is_none() {
-            let found = agent.find(host, store, &claim.session, claim.about.cwd.as_deref());
-            candidate.stub = found.into_iter().next();
-        }
-        if candidate.holders.is_empty() {
-            candidate.about = claim.about.clone();
-            candidate.started_in = cwd;
-        }
-        candidate.hold(holder);
-    }
-
-    fn lose(&mut self, store: &Path, id: String, source: Source) {
-        self.lost.push(Lost { store: store.to_owned(), id, source });
-    }
-
-    /// Sessions that a live process has open in this store.
-    pub(super) fn opened(&mut self, store: &Path) {
-        if !self.agent.card().keeps_open {
-            return;
-        }
-        for at in 0..self.live.len() {
-            let key = self.live[at].key.clone();
-            let Ok(files) = self.host.open_files(&key) else { continue };
-            self.live[at].told = true;
-            for file in files.into_iter().filter(|file| file.writable) {
-                let held = self.agent.holds(self.host, store, &file.path);
-                let Some(session) = held else { continue };
-                let source = Source::OpenFile { path: file.path, pid: key.pid };
-                let trail = Trail::OpenBy(key.clone());
-                self.follow(store, Claim { session, trail, source, about: About::default() });
-            }
-        }
-    }
-
-    /// An id that may be a throwaway counts once a record exists under it, or its time has passed.
-    pub(super) fn settle(&mut self) {
-        let now = self.host.now();
-        let live = &mut self.live;
-        self.candidates.retain(|candidate| {
-            let settles = candidate.about.settles;
-            let settled = candidate.stub.is_some() || settles.is_none_or(|at| at <= now);
-            if !settled {
-                for process in live.iter_mut() {
-                    let holds = candidate.holders.iter().any(|holder| holder.key == process.key);
-                    process.mapped &= !holds;
-                }
-            }
-            settled
-        });
-    }
-
-    /// Processes that are the agent's and have named no session.
-    pub(super) fn unnamed(&mut self) {
-        let serves = |process: &Live| process.role == Some(Role::Server);
-        let live = self.live.clone();
-        let unnamed = |one: &&Live| !one.mapped && one.role.is_some() && !serves(one);
-        for process in live.iter().filter(unnamed) {
-            // A terminal beside a server of the same store shows that server's sessions.
-            let client = process.role == Some(Role::Interactive)
-                && live.iter().any(|other| serves(other) && other.store == process.store);
-            if client {
-                continue;
-            }
-            let store = process.store.clone().or_else(|| self.stores.first().cloned());
-            let mut candidate = Candidate::new(store.unwrap_or_default(), None);
-            candidate.about.cwd = process.cwd.clone();
-            candidate.hold(Holder {
-                key: process.key.clone(),
-                since: process.since,
-                role: process.role,
-                shared: false,
-                trail: Source::Alive { process: process.key.clone() },
-                says: None,
-            });
-            self.candidates.push(candidate);
-        }
-    }
-
-    /// Processes that may hold a session without a trail.
-    pub(super) fn untrailed(&self) -> Vec<Live> {
-        self.live.iter().filter(|process| !process.mapped && !process.told).cloned().collect()
     }
 }
 
@@ -326,13 +144,17 @@ impl Live {
         Self {
             key: table.key(process),
             since: table.since(process.start),
+            judged: false,
             role: None,
             parent: process.parent,
             argv: Vec::new(),
             cwd: None,
-            store: None,
+            stores: Vec::new(),
+            named: None,
             mapped: false,
             told: false,
+            answers: false,
+            silent: None,
         }
     }
 
@@ -343,27 +165,29 @@ impl Live {
 
     /// Where it works, if that can be told: a server works for others, wherever it was started.
     pub(super) fn works_in(&self) -> Option<&Path> {
-        self.cwd.as_deref().filter(|_| self.role != Some(Role::Server))
+        self.cwd.as_deref().filter(|_| !self.serves())
+    }
+
+    pub(super) fn serves(&self) -> bool {
+        self.role == Some(Role::Server)
+    }
+
+    /// It may use this store.
+    pub(super) fn uses(&self, store: &Path) -> bool {
+        self.stores.is_empty() || self.stores.iter().any(|own| own == store)
+    }
+
+    /// Both may use the same store.
+    pub(super) fn may_share(&self, other: &Self) -> bool {
+        self.stores.is_empty() || other.stores.iter().any(|store| self.uses(store))
     }
 
     /// It may have written to this store at `last`.
     pub(super) fn may_hold(&self, store: &Path, last: Timestamp) -> bool {
-        self.store.as_deref().is_none_or(|own| own == store) && self.since <= last
+        self.uses(store) && self.since <= last
     }
 }
 
-fn is_absent(why: &io::Error) -> bool {
+pub(super) fn is_absent(why: &io::Error) -> bool {
     matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// What a pid and start time that were written down lead to.
-enum Found {
-    /// That very process, alive.
-    Same(ProcKey),
-    /// No such process any more.
-    Gone(ProcKey),
-    /// A process of the same pid and ticks, written down before this boot.
-    OtherBoot,
-    /// The kernel does not say, and why.
-    CannotTell(String),
 }

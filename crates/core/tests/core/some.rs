@@ -53,6 +53,9 @@ fn pending() -> impl Strategy<Value = Pending> {
     prop_oneof![
         Just(Pending::Nothing),
         Just(Pending::Answer),
+        Just(Pending::Retry("503".into())),
+        Just(Pending::Approval),
+        Just(Pending::Unnamed),
         Just(Pending::ApprovalUnless {
             variable: "A".into(),
             values: vec!["b".into(), "c".into()]
@@ -101,7 +104,7 @@ fn holder() -> impl Strategy<Value = Holder> {
 }
 
 fn suspect() -> impl Strategy<Value = Suspect> {
-    (key(), moment()).prop_map(|(key, since)| Suspect { key, since })
+    (key(), moment()).prop_map(|(key, since)| Suspect { key, since, silent: None })
 }
 
 fn tool() -> impl Strategy<Value = Tool> {

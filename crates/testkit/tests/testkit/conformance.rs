@@ -120,7 +120,12 @@ fn judge(case: &Case, expected: &Expected, host: &FixtureHost) -> Outcome {
     let survey = Survey::new(agent, host, &host.env(), History::All);
     let look = |candidate| survey.session(candidate, Depth::Whole);
     let (mut found, unread): (Vec<Session>, Vec<_>) = survey.candidates.iter().map(look).unzip();
-    let problems: Vec<_> = survey.problems.iter().chain(unread.iter().flatten()).collect();
+    let mut problems = survey.problems.clone();
+    for problem in unread.into_iter().flatten() {
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
     let mut differences = Vec::new();
     let mut wrong = 0;
     for session in &expected.sessions {

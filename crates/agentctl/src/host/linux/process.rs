@@ -203,6 +203,19 @@ impl<'a> Door<'a> {
         Ok(files)
     }
 
+    /// Inodes of its sockets.
+    pub(super) fn sockets(&self) -> Told<Vec<u64>> {
+        let mut sockets = Vec::new();
+        let walked = self.each_descriptor(|fds, name| {
+            let target = readlinkat(fds, name, Vec::new())?.into_string().unwrap_or_default();
+            let inode = target.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
+            sockets.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
+            Ok(())
+        });
+        self.ask(walked)?;
+        Ok(sockets)
+    }
+
     /// Some descriptor leads to this device and inode.
     pub(super) fn has_open(&self, device: u64, inode: u64) -> Told<bool> {
         let mut found = false;

@@ -23,6 +23,8 @@ static CARD: Card = Card {
     proved: &["2.1.197"],
     stays: true,
     keeps_open: false,
+    tool_variable: None,
+    infers: false,
     short: 8,
     known: known::KNOWN,
 };

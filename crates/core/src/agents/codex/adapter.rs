@@ -23,6 +23,8 @@ static CARD: Card = Card {
     proved: &["0.140.0", "0.166.0"],
     stays: false, // `-C` does not change the process's own
     keeps_open: true,
+    tool_variable: None,
+    infers: false,
     short: 13, // ids begin with their time: 13 characters are a millisecond
     known: known::KNOWN,
 };

@@ -11,7 +11,10 @@ pub(super) fn take(known: &Known, found: &mut Vec<Session>) -> Vec<String> {
         None => session.id.is_none() && session.pid == known.pid,
     };
     let name = known.id.clone().unwrap_or_else(|| format!("pid:{}", known.pid.unwrap_or(0)));
-    let Some(at) = found.iter().position(meant) else {
+    // Ids may be unique only per directory.
+    let there = |session: &Session| known.cwd.as_ref().map(AsRef::as_ref) == session.cwd.as_deref();
+    let at = found.iter().position(|session| meant(session) && there(session));
+    let Some(at) = at.or_else(|| found.iter().position(meant)) else {
         return vec![format!("{name} is missing")];
     };
     let session = found.swap_remove(at);
@@ -67,6 +70,10 @@ impl Differences {
         self.given("started_at", known.started_at.as_ref(), started.as_ref());
         if let Some(spent) = &known.tokens {
             self.tokens(spent, session.tokens.unwrap_or_default());
+        }
+        if let Some(cost) = known.cost_usd {
+            let found = session.cost_usd.unwrap_or(f64::NAN);
+            self.same("cost is right", true, (found - cost).abs() < 1e-9);
         }
         let fields = serde_json::to_value(session).expect("a session is plain data");
         for field in known.absent.iter().filter(|field| fields.get(field).is_some()) {

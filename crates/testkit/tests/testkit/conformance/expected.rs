@@ -51,6 +51,7 @@ pub(super) struct Known {
     pub(super) last: Option<String>,
     pub(super) started_at: Option<String>,
     pub(super) tokens: Option<Spent>,
+    pub(super) cost_usd: Option<f64>,
     pub(super) parent: Option<String>,
     pub(super) forked_from: Option<String>,
     /// Rules that must have been used.

@@ -1,7 +1,7 @@
 //! Whether each fact that a session is said to follow from holds on the host it was read from.
 
 use agentctl_core::{
-    host::{Host, Kernel},
+    host::{Host, Kernel, Servers, Tables},
     ident::ProcKey,
     proof::Source,
     wire::Session,
@@ -41,6 +41,14 @@ fn holds(source: &Source, host: &FixtureHost) -> bool {
         Source::Unreadable { path } => {
             agentctl_core::host::slurp(host as &dyn Host, path, 1).is_err()
         }
+        Source::Arguments { shows, pid } => of(*pid, host)
+            .and_then(|key| host.argv(&key).ok())
+            .is_some_and(|argv| argv.iter().any(|word| word.contains(shows))),
+        Source::Inference { process } => is_alive(process, host),
+        Source::Row { path, query, shows } => host.rows(path, query, &[]).is_ok_and(|rows| {
+            rows.iter().flatten().any(|cell| cell.text().is_some_and(|text| text.contains(shows)))
+        }),
+        Source::Answer { url, shows } => said(host, url).contains(shows),
         Source::Absence { check } => host.shell(check).is_ok_and(|status| status.success()),
         Source::Blind => true,
     }
@@ -59,6 +67,13 @@ fn carries(variable: &str, pid: u32, host: &FixtureHost) -> bool {
     let Some((name, value)) = variable.split_once('=') else { return false };
     let env = of(pid, host).and_then(|key| Kernel::env(host, &key, &[name]).ok());
     env.is_some_and(|env| env.get(name).is_some_and(|found| found == value))
+}
+
+fn said(host: &FixtureHost, url: &str) -> String {
+    let page = host.get(url, None).map(|page| String::from_utf8_lossy(&page).into_owned());
+    let gateway = host.facts().gateways.get(url);
+    let answers = || gateway.into_iter().flat_map(|one| one.answers.values());
+    page.unwrap_or_else(|_| answers().map(ToString::to_string).collect())
 }
 
 fn whole(host: &FixtureHost, path: &Path) -> String {

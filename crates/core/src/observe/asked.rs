@@ -1,0 +1,92 @@
+//! What live processes say when asked, and the sessions that a held session spawned.
+
+use super::{Candidate, Live, Survey};
+use crate::{
+    agent::{About, Claim, Server, Trail},
+    evidence::{Reading, Role, Suspect, Turn},
+};
+use std::path::Path;
+
+impl Survey<'_> {
+    /// Asks the processes that may serve this store what they run.
+    pub(super) fn asked(&mut self, store: &Path) {
+        for at in 0..self.live.len() {
+            let process = &self.live[at];
+            let may_serve = match process.role {
+                Some(Role::Server | Role::Interactive) => process.uses(store),
+                Some(Role::Headless | Role::Piped | Role::Background) | None => false,
+            };
+            if !may_serve {
+                continue;
+            }
+            let (key, serves) = (process.key.clone(), process.serves());
+            let server = Server { process: &key, since: process.since };
+            match self.agent.serves(self.host, store, &server) {
+                Ok(None) => {}
+                Ok(Some(claims)) => {
+                    // A terminal also shows a session that does not run; a server only runs them.
+                    self.live[at].told |= serves;
+                    self.live[at].answers |= serves;
+                    for claim in claims {
+                        self.follow(store, claim);
+                    }
+                }
+                Err(why) => {
+                    self.live[at].silent = Some(why.to_string());
+                    self.problem(None, format!("{key} does not say what it runs: {why}"));
+                }
+            }
+        }
+    }
+
+    /// A process that holds a session holds those it spawned since the process began, and theirs.
+    pub(super) fn spawned(&mut self) {
+        let mut at = 0;
+        while let Some(parent) = self.candidates.get(at) {
+            at += 1;
+            let Some(id) = parent.id.clone().filter(|_| parent.is_held()) else { continue };
+            let (store, holders) = (parent.store.clone(), parent.holders.clone());
+            for (stub, source) in self.agent.spawned(self.host, &store, &id) {
+                for holder in holders.iter().filter(|holder| holder.since <= stub.updated) {
+                    let trail = Trail::Known(holder.key.clone());
+                    let (session, about) = (stub.id.clone(), About::default());
+                    let source = source.clone();
+                    self.follow(&store, Claim { session, trail, source, about });
+                }
+            }
+        }
+    }
+
+    /// A server of this store told every session that it runs.
+    pub(super) fn is_answered(&self, store: &Path) -> bool {
+        self.live.iter().any(|process| process.answers && process.uses(store))
+    }
+
+    /// Servers under which an open turn began, and which know nothing of it: it begins or ends at this
+    /// moment, and what was asked and what was read are not of the same one. Where other processes
+    /// run sessions too, it may be theirs.
+    pub(super) fn between_answers<'s>(
+        &'s self,
+        candidate: &'s Candidate,
+        record: &Reading,
+    ) -> impl Iterator<Item = &'s Live> {
+        let began = match record {
+            Reading::Read(record) => match record.turn {
+                Turn::Open { alive, .. } if !self.agent.card().infers => Some(alive),
+                Turn::Open { .. } | Turn::None | Turn::Ended { .. } => None,
+            },
+            Reading::Absent | Reading::Failed { .. } => None,
+        };
+        let own = move |process: &&Live| {
+            let began = began.is_some_and(|began| process.may_hold(&candidate.store, began));
+            process.answers && began
+        };
+        self.live.iter().filter(own)
+    }
+}
+
+impl Live {
+    pub(super) fn as_suspect(&self) -> Suspect {
+        Suspect { key: self.key.clone(), since: self.since, silent: self.silent.clone() }
+    }
+}

@@ -1,0 +1,186 @@
+//! The sessions that leave a trail to a process, and where each trail leads.
+
+use super::{Lost, Survey};
+use crate::{
+    agent::{About, Claim, Trail},
+    evidence::{Holder, Role},
+    ident::ProcKey,
+    proof::Source,
+};
+use jiff::Timestamp;
+use std::path::Path;
+
+impl Survey<'_> {
+    /// Follows every claim of a store.
+    pub(super) fn claimed(&mut self, store: &Path) {
+        let claims = match self.agent.claims(self.host, store) {
+            Ok(claims) => claims,
+            Err(why) => {
+                self.unclear.push(store.to_owned());
+                return self.problem(store.to_owned(), why);
+            }
+        };
+        if !claims.problems.is_empty() {
+            self.unclear.push(store.to_owned());
+        }
+        for trouble in claims.problems {
+            self.problem(trouble.path, trouble.why);
+        }
+        for claim in claims.claims {
+            self.follow(store, claim);
+        }
+    }
+
+    pub(super) fn follow(&mut self, store: &Path, claim: Claim) {
+        match &claim.trail {
+            Trail::Process { pid, start, written } => {
+                match self.written_down(*pid, *start, *written) {
+                    Found::Same(key) => self.hold(store, &claim, key, claim.source.clone()),
+                    Found::Gone(process) => {
+                        self.live.retain(|seen| seen.key != process); // ended since the pass
+                        self.lose(store, claim.session, Source::Gone { process });
+                    }
+                    Found::OtherBoot => self.lose(store, claim.session, claim.source),
+                    Found::CannotTell(why) => self.veil(store, &claim.session, why),
+                }
+            }
+            Trail::Flock(path) => match self.host.lockers(path) {
+                Ok(pids) if pids.is_empty() => {
+                    self.lose(store, claim.session, Source::NoLock { path: path.clone() });
+                }
+                Ok(pids) => {
+                    for pid in pids {
+                        let trail = Source::Lock { path: path.clone(), pid };
+                        let Some(key) = self.alive(pid) else {
+                            // A process of another container, or one that began since.
+                            let why =
+                                format!("held by pid {pid}, which is not in the process table");
+                            self.veil(store, &claim.session, why);
+                            continue;
+                        };
+                        self.hold(store, &claim, key, trail);
+                    }
+                }
+                Err(_) => {
+                    if let Some(why) = self.blind.clone() {
+                        self.veil(store, &claim.session, why);
+                    } // else live processes stay suspects
+                }
+            },
+            Trail::Known(key) => self.hold(store, &claim, key.clone(), claim.source.clone()),
+            Trail::Server { silent } => {
+                if !self.is_answered(store) {
+                    self.veil(store, &claim.session, (*silent).to_owned());
+                }
+            }
+        }
+    }
+
+    fn alive(&self, pid: u32) -> Option<ProcKey> {
+        let table = self.host.table().ok()?;
+        table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
+    }
+
+    /// What became of the process the agent wrote down.
+    fn written_down(&self, pid: u32, start: u64, written: Timestamp) -> Found {
+        let table = match self.host.table() {
+            Ok(table) => table,
+            Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
+        };
+        let key = match self.host.began(pid, start) {
+            Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
+            Ok(None) => return Found::Gone(ProcKey { pid, start, boot: table.boot.clone() }),
+            Ok(Some(key)) => key,
+        };
+        // The same pid and ticks may come again after a reboot, but hardly for the same program.
+        let recognised = self.live.iter().any(|process| process.key == key);
+        match written >= table.booted || recognised {
+            true => Found::Same(key),
+            false => Found::OtherBoot,
+        }
+    }
+
+    /// It is claimed, and whoever may hold it cannot be seen: unknown, and shown.
+    fn veil(&mut self, store: &Path, id: &str, why: String) {
+        let stub = self.agent.find(self.host, store, id, None).into_iter().next();
+        self.claimant(store, id, stub).hidden = Some(why);
+    }
+
+    fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {
+        let known = self.live.iter_mut().find(|process| process.key == key);
+        let role = known.as_ref().and_then(|process| process.role);
+        let cwd = known.as_ref().and_then(|process| process.cwd.clone());
+        if let Some(process) = known {
+            process.mapped = true;
+        }
+        let Ok(table) = self.host.table() else { return };
+        let role = claim.about.role.or(role);
+        let holder = Holder {
+            since: table.since(key.start),
+            role,
+            shared: role == Some(Role::Server),
+            trail,
+            says: claim.about.says.clone(),
+            key,
+        };
+        let found = self.agent.find(self.host, store, &claim.session, claim.about.cwd.as_deref());
+        let candidate = self.claimant(store, &claim.session, found.into_iter().next());
+        if candidate.holders.is_empty() {
+            candidate.about = claim.about.clone();
+            candidate.started_in = cwd;
+        }
+        candidate.hold(holder);
+    }
+
+    fn lose(&mut self, store: &Path, id: String, source: Source) {
+        self.lost.push(Lost { store: store.to_owned(), id, source });
+    }
+
+    /// Sessions that a live process has open in this store.
+    pub(super) fn opened(&mut self, store: &Path) {
+        if !self.agent.card().keeps_open {
+            return;
+        }
+        for at in 0..self.live.len() {
+            let key = self.live[at].key.clone();
+            let Ok(files) = self.host.open_files(&key) else { continue };
+            self.live[at].told = true;
+            for file in files.into_iter().filter(|file| file.writable) {
+                let held = self.agent.holds(self.host, store, &file.path);
+                let Some(session) = held else { continue };
+                let source = Source::OpenFile { path: file.path, pid: key.pid };
+                let trail = Trail::Known(key.clone());
+                self.follow(store, Claim { session, trail, source, about: About::default() });
+            }
+        }
+    }
+
+    /// An id that may be a throwaway counts once a record exists under it, or its time has passed.
+    pub(super) fn settle(&mut self) {
+        let now = self.host.now();
+        let live = &mut self.live;
+        self.candidates.retain(|candidate| {
+            let settles = candidate.about.settles;
+            let settled = candidate.stub.is_some() || settles.is_none_or(|at| at <= now);
+            if !settled {
+                for process in live.iter_mut() {
+                    let holds = candidate.holders.iter().any(|holder| holder.key == process.key);
+                    process.mapped &= !holds;
+                }
+            }
+            settled
+        });
+    }
+}
+
+/// What a pid and start time that were written down lead to.
+enum Found {
+    /// That very process, alive.
+    Same(ProcKey),
+    /// No such process any more.
+    Gone(ProcKey),
+    /// A process of the same pid and ticks, written down before this boot.
+    OtherBoot,
+    /// The kernel does not say, and why.
+    CannotTell(String),
+}

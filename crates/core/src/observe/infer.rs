@@ -1,0 +1,156 @@
+//! Processes that leave no trail: what their own words tell, and what only one answer can explain.
+
+use super::{Candidate, Live, Survey};
+use crate::{
+    agent::{About, Claim, Depth, Stub, Trail},
+    evidence::{Holder, Record, Role, Turn},
+    ident::ProcKey,
+    proof::Source,
+};
+use std::path::{Path, PathBuf};
+
+impl Survey<'_> {
+    /// Sessions that a process's own arguments name, or the environment of its tools.
+    pub(super) fn named(&mut self, store: &Path) {
+        for at in 0..self.live.len() {
+            let process = &self.live[at];
+            if process.mapped || !process.uses(store) || self.launches(process) {
+                continue;
+            }
+            let key = process.key.clone();
+            let by_argument = process.named.clone().map(|id| {
+                let source = Source::Arguments { shows: id.clone(), pid: key.pid };
+                (id, source)
+            });
+            let Some((session, source)) = by_argument.or_else(|| self.by_tool(&key)) else {
+                continue;
+            };
+            let about = About { cwd: process.cwd.clone(), ..About::default() };
+            let trail = Trail::Known(key);
+            self.follow(store, Claim { session, trail, source, about });
+        }
+    }
+
+    fn by_tool(&self, key: &ProcKey) -> Option<(String, Source)> {
+        let variable = self.agent.card().tool_variable?;
+        let table = self.host.table().ok()?;
+        // An agent that itself is a tool of another hands that one's variable on.
+        let inherited =
+            self.host.env(key, &[variable]).ok().and_then(|mut env| env.remove(variable));
+        table.descendants(key.pid).into_iter().find_map(|pid| {
+            let child = table.key(table.process(pid)?);
+            let id = self.host.env(&child, &[variable]).ok()?.remove(variable)?;
+            if inherited.as_ref() == Some(&id) {
+                return None;
+            }
+            let id = id.into_string().ok()?;
+            let source = Source::Variable { variable: format!("{variable}={id}"), pid };
+            Some((id, source))
+        })
+    }
+
+    /// Joins a process that leaves no trail with a session, if only one answer is possible.
+    pub(super) fn infer(&mut self) {
+        if !self.agent.card().infers {
+            return;
+        }
+        let suspects = self.untrailed();
+        for process in suspects.iter().filter(|process| process.judged && !process.serves()) {
+            let rival = |other: &&Live| {
+                other.key != process.key
+                    && (other.works_in().is_none() || other.works_in() == process.works_in())
+                    && other.may_share(process)
+            };
+            if process.works_in().is_none() || suspects.iter().any(|other| rival(&other)) {
+                continue;
+            }
+            if let Some((store, stub)) = self.only_session(process) {
+                let source = Source::Inference { process: process.key.clone() };
+                let about = About { cwd: process.cwd.clone(), ..About::default() };
+                let trail = Trail::Known(process.key.clone());
+                self.follow(&store, Claim { session: stub.id, trail, source, about });
+            }
+        }
+    }
+
+    /// The only session of the process's stores and directory that was written since it began.
+    fn only_session(&self, process: &Live) -> Option<(PathBuf, Stub)> {
+        let mut found = Vec::new();
+        // Some hosts tell starts to the second only: it may have begun after the last write.
+        let table = self.host.table().ok()?;
+        let surely = table.since(process.key.start.saturating_add(1));
+        for store in self.stores.iter().filter(|store| process.uses(store)) {
+            let listing = self.agent.list(self.host, store).ok()?;
+            if !listing.problems.is_empty() {
+                return None; // what cannot be read may be a second answer
+            }
+            for stub in listing.stubs.into_iter().filter(|stub| process.since <= stub.updated) {
+                let record = self.agent.read(self.host, &stub, Depth::Glance).ok()?;
+                let joins = surely <= stub.updated && self.agent.may_join(&record, process.since);
+                let there = record.cwd.as_ref().map(|cwd| self.host.resolve(cwd));
+                if there.is_none() || there.as_deref() == process.works_in() {
+                    found.push((store.clone(), stub, record, joins));
+                }
+            }
+        }
+        let held =
+            |stub: &Stub| self.candidates.iter().any(|other| other.is_of(stub) && other.is_held());
+        found.retain(|(_, stub, ..)| !held(stub));
+        let ids: Vec<String> = found.iter().map(|(_, stub, ..)| stub.id.clone()).collect();
+        // Whoever holds a session holds those it spawned: they are no second answer.
+        found.retain(|(_, _, record, _)| record.parent.as_ref().is_none_or(|id| !ids.contains(id)));
+        let (store, stub, record, joins) = found.pop().filter(|_| found.is_empty())?;
+        (joins && !self.may_be_served(&store, &stub, &record)).then_some((store, stub))
+    }
+
+    /// A server may have written it. What a server runs it says when asked: a turn that is open and
+    /// that no server runs is not a server's.
+    fn may_be_served(&self, store: &Path, stub: &Stub, record: &Record) -> bool {
+        let open = matches!(record.turn, Turn::Open { .. });
+        let serves = |process: &Live| process.serves() && process.may_hold(store, stub.updated);
+        self.live.iter().any(|process| serves(process) && !(open && process.told))
+    }
+
+    /// Processes that are the agent's and have named no session.
+    pub(super) fn unnamed(&mut self) {
+        let live = self.live.clone();
+        let unnamed = |one: &&Live| !one.mapped && one.judged && !one.serves();
+        for process in live.iter().filter(unnamed) {
+            // A terminal beside a server of the same store shows that server's sessions, unless its
+            // agent is one whose processes all run their own.
+            let client = process.role == Some(Role::Interactive)
+                && !self.agent.card().infers
+                && live.iter().any(|other| other.serves() && other.may_share(process));
+            if client || self.launches(process) {
+                continue;
+            }
+            let store = process.stores.first().or(self.stores.first()).cloned();
+            let mut candidate = Candidate::new(store.unwrap_or_default(), None);
+            candidate.about.cwd = process.cwd.clone();
+            candidate.hold(Holder {
+                key: process.key.clone(),
+                since: process.since,
+                role: process.role,
+                shared: false,
+                trail: Source::Alive { process: process.key.clone() },
+                says: None,
+            });
+            self.candidates.push(candidate);
+        }
+    }
+
+    /// Processes that may hold a session without a trail.
+    pub(super) fn untrailed(&self) -> Vec<Live> {
+        let untold = |process: &&Live| !process.mapped && !process.told && !self.launches(process);
+        self.live.iter().filter(untold).cloned().collect()
+    }
+
+    /// It only started another process of the agent, with the same words, and waits for it.
+    fn launches(&self, process: &Live) -> bool {
+        let [program, _, words @ ..] = process.argv.as_slice() else { return false };
+        if !Path::new(program).ends_with("node") {
+            return false;
+        }
+        self.live.iter().any(|child| child.parent == process.key.pid && child.argv.ends_with(words))
+    }
+}
