@@ -6,4 +6,5 @@ mod home;
 mod live;
 mod real_claude;
 mod real_codex;
+mod real_pi;
 mod support;

@@ -4,11 +4,12 @@ mod claude;
 mod codex;
 mod files;
 mod json;
+mod pi;
 
 use crate::agent::Agent;
 
 /// The registry, in the order people see it.
-pub static ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex];
+pub static ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex, &pi::Pi];
 
 /// The agent of this name, or that was ever called so.
 pub fn named(name: &str) -> Option<&'static dyn Agent> {

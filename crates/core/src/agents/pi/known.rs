@@ -1,0 +1,101 @@
+//! Entries and their fields seen in transcripts of Pi 0.73 and 1.5; anything else is drift.
+//!
+//! Of a message its role is part of the type, and the fields are the message's own.
+
+/// Entry types and their fields.
+pub(super) static KNOWN: &[(&str, &[&str])] = &[
+    ("session", &["cwd", "id", "parentSession", "timestamp", "type", "version"]),
+    ("model_change", &["id", "modelId", "parentId", "provider", "timestamp", "type"]),
+    ("thinking_level_change", &["id", "parentId", "thinkingLevel", "timestamp", "type"]),
+    ("session_info", &["id", "name", "parentId", "timestamp", "type"]),
+    ("label", &["id", "label", "parentId", "targetId", "timestamp", "type"]),
+    ("context_edit", &["id", "parentId", "replacement", "targetId", "timestamp", "type"]),
+    ("custom", &["customType", "data", "id", "parentId", "timestamp", "type"]),
+    (
+        "custom_message",
+        &["content", "customType", "details", "display", "id", "parentId", "timestamp", "type"],
+    ),
+    (
+        "usage",
+        &["id", "kind", "model", "note", "parentId", "provider", "timestamp", "type", "usage"],
+    ),
+    (
+        "compaction",
+        &[
+            "details",
+            "firstKeptEntryId",
+            "fromHook",
+            "id",
+            "parentId",
+            "summary",
+            "systemMessage",
+            "timestamp",
+            "tokensBefore",
+            "type",
+            "usage",
+        ],
+    ),
+    (
+        "branch_summary",
+        &[
+            "details",
+            "fromHook",
+            "fromId",
+            "id",
+            "parentId",
+            "summary",
+            "timestamp",
+            "type",
+            "usage",
+        ],
+    ),
+    ("message/system", &["content", "role", "sections", "timestamp", "toolsAdded", "toolsRemoved"]),
+    ("message/user", &["content", "role", "timestamp"]),
+    (
+        "message/assistant",
+        &[
+            "api",
+            "content",
+            "durationMs",
+            "errorMessage",
+            "model",
+            "provider",
+            "rawStopReason",
+            "responseId",
+            "responseModel",
+            "role",
+            "stopReason",
+            "thinkingLevel",
+            "timestamp",
+            "usage",
+        ],
+    ),
+    (
+        "message/toolResult",
+        &[
+            "content",
+            "details",
+            "durationMs",
+            "isError",
+            "role",
+            "timestamp",
+            "toolCallId",
+            "toolName",
+            "usage",
+        ],
+    ),
+    (
+        "message/bashExecution",
+        &[
+            "cancelled",
+            "command",
+            "excludeFromContext",
+            "exitCode",
+            "fullOutputPath",
+            "output",
+            "role",
+            "timestamp",
+            "truncated",
+        ],
+    ),
+];

@@ -1,0 +1,159 @@
+//! Where sessions are: `<time>_<id>.jsonl`, in one folder a directory, or flat in a folder of the user's.
+
+use crate::{
+    agent::{Listing, Stub, Trouble},
+    agents::json,
+    host::{Bytes, Env, Host, Kind},
+    lines::{self, Body, Flow},
+};
+use serde_json::Value;
+use std::{
+    cmp::Reverse,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The folder of all sessions, given this environment.
+pub(super) fn root(env: &Env, home: &str) -> Option<PathBuf> {
+    let set = |name: &str| env.get(name).filter(|dir| !dir.is_empty());
+    let whole = |dir: &OsString| match (Path::new(dir).strip_prefix("~"), env.get("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(home).join(rest),
+        _ => PathBuf::from(dir),
+    };
+    if let Some(flat) = set("PI_CODING_AGENT_SESSION_DIR") {
+        return Some(whole(flat));
+    }
+    let usual = || env.get("HOME").map(|dir| Path::new(dir).join(home));
+    let agent = set("PI_CODING_AGENT_DIR").map(whole).or_else(usual);
+    agent.map(|agent| agent.join("sessions"))
+}
+
+/// Every session of a store.
+pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    for entry in host.entries(store)? {
+        let path = store.join(&entry.name);
+        if let Kind::Dir | Kind::Link = entry.kind {
+            match host.entries(&path) {
+                Ok(names) => {
+                    names.iter().for_each(|name| add(host, &path, &name.name, &mut listing))
+                }
+                Err(_) if entry.kind == Kind::Link => add(host, store, &entry.name, &mut listing),
+                Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
+            }
+        } else {
+            add(host, store, &entry.name, &mut listing);
+        }
+    }
+    Ok(listing)
+}
+
+fn add(host: &dyn Host, dir: &Path, name: &str, listing: &mut Listing) {
+    if !name.ends_with(".jsonl") {
+        return;
+    }
+    let path = dir.join(name);
+    match stub(host, &path, name) {
+        Ok(Some(stub)) => listing.stubs.push(stub),
+        Ok(None) => {} // no session: a flat folder may hold anything
+        Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
+    }
+}
+
+/// A file that `--session` named says its id only inside.
+fn stub(host: &dyn Host, path: &Path, name: &str) -> io::Result<Option<Stub>> {
+    let stat = host.stat(path)?;
+    if stat.kind != Kind::File {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let inside = || json::string(&header(&*host.open(path).ok()?).ok()?, "id");
+    let id = id(name).map(str::to_owned).or_else(inside);
+    Ok(id.map(|id| Stub { id, path: path.to_owned(), updated: stat.modified, title: None }))
+}
+
+/// The session of this id that works in a directory; else all of it, the one written last first.
+pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {
+    let works_there = |stub: &Stub| {
+        let header = host.open(&stub.path).and_then(|file| header(&*file)).unwrap_or_default();
+        json::path(&header, "cwd").as_deref() == cwd
+    };
+    let mut usual = Listing::default();
+    if let Some(dir) = cwd.map(|cwd| store.join(folder(cwd))) {
+        let names = host.entries(&dir).unwrap_or_default().into_iter().map(|entry| entry.name);
+        names.filter(|name| self::id(name) == Some(id)).for_each(|name| {
+            add(host, &dir, &name, &mut usual);
+        });
+    }
+    if let Some(stub) = usual.stubs.into_iter().find(works_there) {
+        return vec![stub];
+    }
+    let mut stubs = list(host, store).unwrap_or_default().stubs;
+    stubs.retain(|stub| stub.id == id);
+    stubs.sort_by_key(|stub| Reverse(stub.updated));
+    match stubs.iter().position(|stub| cwd.is_some() && works_there(stub)) {
+        Some(at) => vec![stubs.swap_remove(at)],
+        None => stubs,
+    }
+}
+
+/// The folder of a directory. Lossy: other directories may share it.
+fn folder(cwd: &Path) -> String {
+    let path = cwd.to_string_lossy();
+    let path = path.strip_prefix('/').unwrap_or(&path);
+    format!("--{}--", path.replace(['/', '\\', ':'], "-"))
+}
+
+/// The first line of a session.
+pub(super) fn header(file: &dyn Bytes) -> io::Result<Value> {
+    let mut first = Value::Null;
+    lines::forward(file, 0, &mut |line| {
+        if let Body::Whole(bytes) = line.body {
+            first = json::object(bytes);
+        }
+        Flow::Break(())
+    })?;
+    match json::text(&first, "type") {
+        Some("session") => Ok(first),
+        _ => Err(io::Error::other("it does not begin as a session of Pi")),
+    }
+}
+
+/// The id in a file's name, behind the time at which it was made.
+pub(super) fn id(name: &str) -> Option<&str> {
+    let (time, id) = name.strip_suffix(".jsonl")?.split_once('_')?;
+    let is_time = time.len() == 24
+        && time.ends_with('Z')
+        && time.bytes().all(|byte| byte.is_ascii_digit() || b"TZ-".contains(&byte));
+    Some(id).filter(|id| is_time && !id.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_id() {
+        assert_eq!(id("2026-11-15T18-46-44-509Z_done-0001.jsonl"), Some("done-0001"));
+        assert_eq!(id("2026-11-15T18-46-44-509Z_a_b.jsonl"), Some("a_b"));
+        assert_eq!(id("my_session.jsonl"), None);
+        assert_eq!(id("2026-11-15T18-46-44-509Z_x.txt"), None);
+    }
+
+    #[test]
+    fn folders_are_those_of_the_real_program() {
+        assert_eq!(folder(Path::new("/home/dev/a b/x.y:z")), "--home-dev-a b-x.y-z--");
+    }
+
+    #[test]
+    fn the_most_particular_variable_says_where() {
+        let mut env = Env::from([("HOME".to_owned(), "/h".into())]);
+        let mut place = |name: &str, value: &str| {
+            env.insert(name.to_owned(), value.into());
+            root(&env, ".pi/agent").unwrap_or_default()
+        };
+        assert_eq!(place("OTHER", ""), Path::new("/h/.pi/agent/sessions"));
+        assert_eq!(place("PI_CODING_AGENT_DIR", "~/pi"), Path::new("/h/pi/sessions"));
+        assert_eq!(place("PI_CODING_AGENT_SESSION_DIR", "/flat"), Path::new("/flat"));
+    }
+}

@@ -1,0 +1,259 @@
+//! What a transcript says of its session, from its first lines and backwards from its end.
+//!
+//! The entries are a tree, and its newest leaf is the last line, whichever branch that is on.
+
+use super::{
+    entries::{self, Step},
+    store,
+};
+use crate::{
+    agent::Stub,
+    agents::json,
+    evidence::{Ending, Pending, Record, Tokens, Turn},
+    host::{Bytes, Host},
+    lines::{self, Body, Flow, Line, Span},
+    proof::Source,
+    text,
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    io::{self, BufReader},
+    path::Path,
+};
+
+/// How far back the end is searched for what is only nice to know.
+const TAIL: u64 = 256 << 10;
+/// How many lines the beginning is searched for the first prompt.
+const HEAD: usize = 60;
+/// A first try and three more, unless the user's settings say otherwise.
+const TRIES: usize = 4;
+
+/// Reads the newest turn and what else stands near both ends.
+pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+    let file = host.open(&stub.path)?;
+    let header = store::header(&*file)?;
+    let mut tail = Tail::new(&stub.path, stub.updated);
+    let size = file.size();
+    lines::back(&*file, &mut |line| {
+        let far = size - line.at > TAIL;
+        tail.older(&entry(&*file, &line), line.at);
+        match tail.settled && (far || tail.is_full()) {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    let (prompt, title) = beginning(&*file)?;
+    Ok(Record {
+        cwd: json::path(&header, "cwd"),
+        model: tail.model,
+        title: tail.title.unwrap_or(title),
+        prompt,
+        last: tail.last,
+        started: json::time(&header, "timestamp"),
+        updated: tail.updated,
+        forked_from: json::path(&header, "parentSession").and_then(|path| origin(host, &path)),
+        ..Record::of(tail.newest.unwrap_or(Turn::None))
+    })
+}
+
+/// The first prompt, and the name given before it.
+fn beginning(file: &dyn Bytes) -> io::Result<(Option<String>, Option<String>)> {
+    let (mut prompt, mut title) = (None, None);
+    let mut left = HEAD;
+    lines::forward(file, 0, &mut |line| {
+        left -= 1;
+        let entry = entry(file, &line);
+        let asked = entries::message(&entry).filter(|m| json::text(m, "role") == Some("user"));
+        prompt = asked.and_then(|message| text::excerpt(&entries::said(message)?));
+        if json::text(&entry, "type") == Some("session_info") {
+            title = json::string(&entry, "name");
+        }
+        match prompt.is_some() || left == 0 {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    Ok((prompt, title))
+}
+
+/// The session a fork was made of: its file may be gone, and then its name tells.
+fn origin(host: &dyn Host, path: &Path) -> Option<String> {
+    let inside = || json::string(&store::header(&*host.open(path).ok()?).ok()?, "id");
+    let name = path.file_name()?.to_str()?;
+    store::id(name).map(str::to_owned).or_else(inside)
+}
+
+/// All that was billed: every entry of every branch.
+pub(super) fn spent(host: &dyn Host, stub: &Stub) -> io::Result<(Tokens, f64)> {
+    let file = host.open(&stub.path)?;
+    let usage = memchr::memmem::Finder::new(b"\"usage\"");
+    let (mut sum, mut cost) = (Tokens::default(), 0.0);
+    lines::forward(&*file, 0, &mut |line| {
+        let counts = match line.body {
+            Body::Whole(bytes) => usage.find(bytes).is_some(),
+            Body::Huge(_) => true,
+        };
+        let billed = counts.then(|| entries::spent(&entry(&*file, &line))).flatten();
+        if let Some((tokens, dollars)) = billed {
+            sum = Tokens {
+                input: sum.input.saturating_add(tokens.input),
+                output: sum.output.saturating_add(tokens.output),
+                cache_read: sum.cache_read.saturating_add(tokens.cache_read),
+                cache_write: sum.cache_write.saturating_add(tokens.cache_write),
+            };
+            cost += dollars;
+        }
+        Flow::Continue(())
+    })?;
+    Ok((sum, cost))
+}
+
+/// What a walk from the end has met so far.
+struct Tail<'a> {
+    path: &'a Path,
+    written: Timestamp,
+    newest: Option<Turn>,
+    /// How many tries failed one after the other, back from the newest.
+    tries: usize,
+    /// No older entry can change what the newest turn is.
+    settled: bool,
+    /// Answers that 1.x took out of its context to try again: when, and where it says so.
+    retried: HashMap<String, (Option<Timestamp>, u64)>,
+    model: Option<String>,
+    /// The newest name; inside `None` where it was taken away.
+    title: Option<Option<String>>,
+    last: Option<String>,
+    updated: Option<Timestamp>,
+}
+
+impl<'a> Tail<'a> {
+    fn new(path: &'a Path, written: Timestamp) -> Self {
+        Self {
+            path,
+            written,
+            newest: None,
+            tries: 0,
+            settled: false,
+            retried: HashMap::new(),
+            model: None,
+            title: None,
+            last: None,
+            updated: None,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.model.is_some() && self.title.is_some() && self.last.is_some()
+    }
+
+    /// Takes in the next older entry.
+    fn older(&mut self, entry: &Value, offset: u64) {
+        let at = json::time(entry, "timestamp");
+        self.updated = self.updated.or(at);
+        match json::text(entry, "type") {
+            Some("message") => self.message(entry, offset),
+            Some("model_change") => {
+                self.model = self.model.take().or_else(|| json::string(entry, "modelId"));
+            }
+            Some("session_info") => {
+                self.title.get_or_insert_with(|| json::string(entry, "name"));
+            }
+            Some("context_edit") if entry["replacement"].is_null() => {
+                let target = json::string(entry, "targetId");
+                self.retried.extend(target.map(|target| (target, (at, offset))));
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, entry: &Value, offset: u64) {
+        if let (false, Some(step)) = (self.settled, entries::step(entry)) {
+            self.step(step, entry, offset);
+        }
+        let Some(message) = entries::message(entry) else { return };
+        if json::text(message, "role") == Some("assistant") {
+            self.model = self.model.take().or_else(|| json::string(message, "model"));
+            let said = || text::excerpt(&entries::said(message)?);
+            self.last = self.last.take().or_else(said);
+        }
+    }
+
+    /// The newest step is the turn; those before it only tell how often it was tried.
+    fn step(&mut self, step: Step, entry: &Value, offset: u64) {
+        self.settled = !matches!(step, Step::Failed(_));
+        self.tries += usize::from(!self.settled);
+        self.newest = Some(match self.newest.take() {
+            None => self.turn(step, entry, offset),
+            Some(Turn::Open { alive, pending: Pending::Retry(why), line })
+                if self.tries == TRIES =>
+            {
+                self.settled = true;
+                Turn::Ended { at: alive, how: Ending::Failed(why), line }
+            }
+            Some(newest) => newest,
+        });
+    }
+
+    fn turn(&self, step: Step, entry: &Value, offset: u64) -> Turn {
+        let at = json::time(entry, "timestamp").unwrap_or(self.written);
+        let message = &entry["message"];
+        let key = if message.get("stopReason").is_some() { "stopReason" } else { "role" };
+        let shows = format!("\"{key}\":{}", message[key]);
+        let line = Source::Line { path: self.path.to_owned(), offset, shows, without: Vec::new() };
+        let again = json::text(entry, "id").and_then(|id| self.retried.get(id));
+        match (step, again) {
+            (Step::Open, _) => Turn::Open { alive: at, pending: Pending::Nothing, line },
+            (Step::Failed(why), _) => Turn::Open { alive: at, pending: Pending::Retry(why), line },
+            (Step::Ended(_), Some((edited, offset))) => {
+                let shows = "\"type\":\"context_edit\"".to_owned();
+                let line = Source::Line {
+                    path: self.path.to_owned(),
+                    offset: *offset,
+                    shows,
+                    without: Vec::new(),
+                };
+                Turn::Open { alive: edited.unwrap_or(at), pending: Pending::Nothing, line }
+            }
+            (Step::Ended(how), None) => Turn::Ended { at, how, line },
+        }
+    }
+}
+
+/// One entry; of one that is too long to hold, the few fields that decide.
+fn entry(file: &dyn Bytes, line: &Line<'_>) -> Value {
+    match line.body {
+        Body::Whole(bytes) => json::object(bytes),
+        Body::Huge(size) => {
+            let stream = BufReader::with_capacity(64 << 10, Span::new(file, line.at, size));
+            let lean: Option<Lean> = serde_json::from_reader(stream).ok();
+            lean.and_then(|lean| serde_json::to_value(lean).ok()).unwrap_or_default()
+        }
+    }
+}
+
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default)]
+struct Lean {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    id: Option<String>,
+    timestamp: Option<String>,
+    message: Option<LeanMessage>,
+    usage: Option<Value>,
+}
+
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+struct LeanMessage {
+    role: Option<String>,
+    model: Option<String>,
+    usage: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<String>,
+    error_message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<Value>,
+}
