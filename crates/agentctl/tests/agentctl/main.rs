@@ -6,5 +6,7 @@ mod home;
 mod live;
 mod real_claude;
 mod real_codex;
+mod real_copilot;
+mod real_gemini;
 mod real_pi;
 mod support;

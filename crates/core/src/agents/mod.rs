@@ -2,14 +2,18 @@
 
 mod claude;
 mod codex;
+mod copilot;
 mod files;
+mod gemini;
 mod json;
 mod pi;
+mod words;
 
 use crate::agent::Agent;
 
 /// The registry, in the order people see it.
-pub static ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex, &pi::Pi];
+pub static ALL: &[&dyn Agent] =
+    &[&claude::Claude, &codex::Codex, &pi::Pi, &gemini::Gemini, &copilot::Copilot];
 
 /// The agent of this name, or that was ever called so.
 pub fn named(name: &str) -> Option<&'static dyn Agent> {

@@ -1,0 +1,217 @@
+//! What the events say of their session, backwards from their end and from their first lines.
+//!
+//! What Copilot calls a turn is one call of the model: one that asked for tools is followed by
+//! another. Ours ends with a call that asked for none, with an `abort`, or with an error.
+
+use super::store;
+use crate::{
+    agent::{Depth, Stub},
+    agents::json,
+    evidence::{Ending, Pending, Record, Tokens, Turn},
+    host::{Bytes, Host},
+    lines::{self, Body, Flow, Line},
+    proof::Source,
+    text,
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::{collections::HashSet, io};
+
+/// How many lines the beginning is searched for the first prompt.
+const HEAD: usize = 60;
+
+/// Reads the newest turn and what else stands near both ends; tokens only where all is read.
+pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+    let file = host.open(&stub.path)?;
+    let mut tail = Tail::default();
+    let place = |line: &Line<'_>| Place { stub, offset: line.at };
+    lines::back(&*file, &mut |line| {
+        tail.older(&object(&*file, &line), &place(&line));
+        match tail.is_full() {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    let (cwd, title, branch) = store::workspace(host, stub.path.parent().unwrap_or(&stub.path));
+    let mut record = Record { cwd, title, branch, ..tail.record() };
+    let mut left = HEAD;
+    lines::forward(&*file, 0, &mut |line| {
+        left -= 1;
+        begin(&mut record, &object(&*file, &line));
+        match record.prompt.is_some() || left == 0 {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    if depth == Depth::Whole {
+        record.tokens = Some(tokens(&*file)?);
+    }
+    Ok(record)
+}
+
+/// An event; of one too long to hold, such as a long text or result, its type, which stands first.
+fn object(file: &dyn Bytes, line: &Line<'_>) -> Value {
+    let Body::Whole(bytes) = line.body else {
+        let mut start = [0; 64];
+        let read = file.read_at(&mut start, line.at).unwrap_or(0);
+        let start = String::from_utf8_lossy(&start[..read]);
+        return json!({"type": start.split('"').nth(3)});
+    };
+    json::object(bytes)
+}
+
+/// What an early line tells.
+fn begin(record: &mut Record, event: &Value) {
+    let data = &event["data"];
+    match json::text(event, "type") {
+        Some("session.start") => {
+            record.started = json::time(data, "startTime");
+            record.version = json::string(data, "copilotVersion");
+            record.cwd = record.cwd.take().or_else(|| json::path(&data["context"], "cwd"));
+        }
+        Some("user.message") => {
+            record.prompt = json::text(data, "content").and_then(text::excerpt);
+        }
+        _ => {}
+    }
+}
+
+/// Every call of a model, sub-agents' too. Input counts what came from the cache (decision 0003).
+fn tokens(file: &dyn Bytes) -> io::Result<Tokens> {
+    let mut sum = Tokens::default();
+    lines::forward(file, 0, &mut |line| {
+        let event = object(file, &line);
+        if json::text(&event, "type") == Some("session.usage_record") {
+            let usage = &event["data"]["usage"];
+            let cached = json::count(usage, "cacheReadTokens");
+            sum.input += json::count(usage, "inputTokens").saturating_sub(cached);
+            sum.output += json::count(usage, "outputTokens");
+            sum.cache_read += cached;
+            sum.cache_write += json::count(usage, "cacheWriteTokens");
+        }
+        Flow::Continue(())
+    })?;
+    Ok(sum)
+}
+
+/// Where an event stands.
+struct Place<'a> {
+    stub: &'a Stub,
+    offset: u64,
+}
+
+/// What a walk from the end has met so far.
+#[derive(Default)]
+struct Tail {
+    newest: Option<Turn>,
+    /// Nothing older belongs to the newest turn.
+    begun: bool,
+    /// The end of a call, until it is known whether another follows.
+    end: Option<(Timestamp, Source)>,
+    /// An orderly exit behind the newest turn.
+    exit: Option<Source>,
+    answered: HashSet<String>,
+    pending: Option<Pending>,
+    model: Option<String>,
+    last: Option<String>,
+    updated: Option<Timestamp>,
+}
+
+impl Tail {
+    fn is_full(&self) -> bool {
+        self.begun && self.model.is_some() && self.last.is_some()
+    }
+
+    fn record(self) -> Record {
+        let pending = self.pending.unwrap_or(Pending::Nothing);
+        let turn = match (self.newest.unwrap_or(Turn::None), self.exit) {
+            (Turn::Open { alive: at, .. }, Some(line)) => {
+                Turn::Ended { at, how: Ending::Interrupted, line }
+            }
+            (Turn::Open { alive, line, .. }, None) => Turn::Open { alive, pending, line },
+            (turn, _) => turn,
+        };
+        let (model, last, updated) = (self.model, self.last, self.updated);
+        Record { model, last, updated, ..Record::of(turn) }
+    }
+
+    /// Takes in the next older line.
+    fn older(&mut self, event: &Value, place: &Place<'_>) {
+        let (kind, data) = (json::text(event, "type").unwrap_or_default(), &event["data"]);
+        let at = json::time(event, "timestamp").unwrap_or(place.stub.updated);
+        self.updated.get_or_insert(at);
+        if !self.begun {
+            self.asks(kind, data);
+        }
+        if event.get("agentId").is_some() {
+            return; // a sub-agent's, which is part of one of our calls
+        }
+        if kind == "assistant.message" {
+            self.model = self.model.take().or_else(|| json::string(data, "model"));
+            let said = || json::text(data, "content").and_then(text::excerpt);
+            self.last = self.last.take().or_else(said);
+        }
+        if self.begun {
+            return;
+        }
+        let shows = json::string(event, "id").unwrap_or_else(|| kind.to_owned());
+        let (path, offset) = (place.stub.path.clone(), place.offset);
+        self.turn(event, (at, Source::Line { path, offset, shows, without: Vec::new() }));
+    }
+
+    /// What the newest turn asks of a person, and what was answered.
+    fn asks(&mut self, kind: &str, data: &Value) {
+        let id = |key| json::string(data, key).unwrap_or_default();
+        match kind {
+            "permission.completed" => drop(self.answered.insert(id("requestId"))),
+            "tool.execution_complete" => drop(self.answered.insert(id("toolCallId"))),
+            "permission.requested" if !self.answered.contains(&id("requestId")) => {
+                self.pending = Some(Pending::Approval);
+            }
+            "tool.execution_start" if json::text(data, "toolName") == Some("ask_user") => {
+                let asks = !self.answered.contains(&id("toolCallId"));
+                self.pending = self.pending.take().or(asks.then_some(Pending::Answer));
+            }
+            _ => {}
+        }
+    }
+
+    /// The newest turn, if this line belongs to one.
+    fn turn(&mut self, event: &Value, (at, line): (Timestamp, Source)) {
+        let data = &event["data"];
+        let open = |(alive, line)| Turn::Open { alive, pending: Pending::Nothing, line };
+        let turn = match json::text(event, "type").unwrap_or_default() {
+            "session.shutdown" => {
+                self.exit = Some(line);
+                return;
+            }
+            // An exit of a process that did nothing does not end what an earlier one left open.
+            "session.resume" => {
+                self.exit = None;
+                return;
+            }
+            "assistant.turn_end" => {
+                self.end.get_or_insert((at, line));
+                return;
+            }
+            "abort" => Turn::Ended { at, how: Ending::Interrupted, line },
+            "session.error" => {
+                let why = json::text(data, "message").unwrap_or("error");
+                Turn::Ended { at, how: Ending::Failed(text::one_line(why)), line }
+            }
+            "assistant.message" => match (self.end.take(), data["toolRequests"].get(0)) {
+                (Some((at, line)), None) => Turn::Ended { at, how: Ending::Completed, line },
+                (Some(end), Some(_)) => open(end),
+                (None, _) => open((at, line)),
+            },
+            "tool.execution_start" => open(self.end.take().unwrap_or((at, line))),
+            "assistant.turn_start" | "user.message" => {
+                self.begun = true;
+                open(self.end.take().unwrap_or((at, line)))
+            }
+            _ => return,
+        };
+        self.begun |= matches!(turn, Turn::Ended { .. });
+        self.newest.get_or_insert(turn);
+    }
+}

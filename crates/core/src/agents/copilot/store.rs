@@ -1,0 +1,138 @@
+//! Where sessions are: `session-state/<id>/`, with `inuse.<pid>.hold` locked by each process that has it.
+
+use crate::{
+    agent::{About, Claim, Claims, Listing, Stub, Trail, Trouble},
+    agents::files::{self, is_id},
+    host::{self, Entry, Host, Kind},
+    proof::Source,
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+const SESSIONS: &str = "session-state";
+const EVENTS: &str = "events.jsonl";
+
+fn folder(store: &Path, id: &str) -> PathBuf {
+    store.join(SESSIONS).join(id)
+}
+
+/// Every session that was ever prompted: only then has it events.
+pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    for entry in ids(host, store)? {
+        match stub(host, store, &entry.name) {
+            Ok(stub) => listing.stubs.push(stub),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            Err(why) => {
+                let path = folder(store, &entry.name);
+                listing.problems.push(Trouble { path, why: why.to_string() });
+            }
+        }
+    }
+    Ok(listing)
+}
+
+/// The events of one session.
+pub(super) fn stub(host: &dyn Host, store: &Path, id: &str) -> io::Result<Stub> {
+    if !is_id(id) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    files::stub(host, id, &folder(store, id).join(EVENTS))
+}
+
+/// Every lock file. One that nobody holds is what a kill leaves behind (1.0.102).
+pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
+    let mut claims = Claims::default();
+    for Entry { name: id, .. } in ids(host, store)? {
+        let dir = folder(store, &id);
+        let entries = match host.entries(&dir) {
+            Ok(entries) => entries,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => continue, // just removed
+            Err(why) => {
+                claims.problems.push(Trouble { path: dir, why: why.to_string() });
+                continue;
+            }
+        };
+        for path in entries.iter().filter(|entry| is_lock(&entry.name)).map(|e| dir.join(&e.name)) {
+            let (cwd, title, _) = workspace(host, &dir);
+            let about = About { cwd, title, ..About::default() };
+            let source = Source::NoLock { path: path.clone() };
+            let trail = Trail::Flock(path);
+            claims.claims.push(Claim { session: id.clone(), trail, source, about });
+        }
+    }
+    Ok(claims)
+}
+
+/// The session whose lock this open file is.
+pub(super) fn held_by(store: &Path, open: &Path) -> Option<String> {
+    let below = open.strip_prefix(store.join(SESSIONS)).ok()?;
+    let (dir, name) = (below.parent()?.to_str()?, below.file_name()?.to_str()?);
+    (is_id(dir) && is_lock(name)).then(|| dir.to_owned())
+}
+
+/// Directory, name and branch of a session, from its `workspace.yaml`.
+pub(super) fn workspace(
+    host: &dyn Host,
+    dir: &Path,
+) -> (Option<PathBuf>, Option<String>, Option<String>) {
+    let bytes = host::slurp(host, &dir.join("workspace.yaml"), 64 << 10).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    (value(&text, "cwd").map(PathBuf::from), value(&text, "name"), value(&text, "branch"))
+}
+
+/// One value of the flat YAML that 1.0.102 writes, a key a line. A prompt of many lines that became
+/// the name is a block, and no name: the prompt itself stands in the events.
+fn value(yaml: &str, key: &str) -> Option<String> {
+    let found = yaml.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))?.trim();
+    match found.chars().next()? {
+        '|' | '>' => None,
+        '"' => serde_json::from_str(found).ok(),
+        '\'' => Some(found.strip_prefix('\'')?.strip_suffix('\'')?.replace("''", "'")),
+        _ => Some(found.to_owned()),
+    }
+}
+
+fn ids(host: &dyn Host, store: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = match host.entries(&store.join(SESSIONS)) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    entries.retain(|entry| is_id(&entry.name) && matches!(entry.kind, Kind::Dir | Kind::Link));
+    Ok(entries)
+}
+
+fn is_lock(name: &str) -> bool {
+    let pid = name.strip_prefix("inuse.").and_then(|rest| rest.strip_suffix(".hold"));
+    pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_the_real_program_writes_them() {
+        let yaml =
+            "cwd: '/a b/it''s: x'\nbranch: topic\nname: |-\n  say: 'hi'\nsummary: \"a\\\"b\"\n";
+        assert_eq!(value(yaml, "cwd").as_deref(), Some("/a b/it's: x"));
+        assert_eq!(value(yaml, "branch").as_deref(), Some("topic"));
+        assert_eq!(value(yaml, "name"), None);
+        assert_eq!(value(yaml, "summary").as_deref(), Some("a\"b"));
+        assert_eq!(value(yaml, "absent"), None);
+    }
+
+    #[test]
+    fn an_open_lock_tells_the_session() {
+        let id = "33333333-2222-4333-8444-555555555555";
+        let open = |name: &str| {
+            let path = format!("/h/.copilot/session-state/{id}/{name}");
+            held_by(Path::new("/h/.copilot"), Path::new(&path))
+        };
+        assert_eq!(open("inuse.953.hold").as_deref(), Some(id));
+        assert_eq!(open("inuse.953.lock"), None);
+        assert_eq!(open("events.jsonl"), None);
+    }
+}
