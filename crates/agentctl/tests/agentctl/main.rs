@@ -8,5 +8,6 @@ mod real_claude;
 mod real_codex;
 mod real_copilot;
 mod real_gemini;
+mod real_opencode;
 mod real_pi;
 mod support;

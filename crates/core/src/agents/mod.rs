@@ -6,14 +6,21 @@ mod copilot;
 mod files;
 mod gemini;
 mod json;
+mod opencode;
 mod pi;
 mod words;
 
 use crate::agent::Agent;
 
 /// The registry, in the order people see it.
-pub static ALL: &[&dyn Agent] =
-    &[&claude::Claude, &codex::Codex, &pi::Pi, &gemini::Gemini, &copilot::Copilot];
+pub static ALL: &[&dyn Agent] = &[
+    &claude::Claude,
+    &codex::Codex,
+    &opencode::OpenCode,
+    &pi::Pi,
+    &gemini::Gemini,
+    &copilot::Copilot,
+];
 
 /// The agent of this name, or that was ever called so.
 pub fn named(name: &str) -> Option<&'static dyn Agent> {

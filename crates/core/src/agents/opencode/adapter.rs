@@ -1,0 +1,298 @@
+//! The adapter: which table, file or page answers which question.
+
+use super::{database, messages, record, server, storage, store};
+use crate::{
+    agent::{
+        Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
+    },
+    evidence::{Record, Role},
+    host::{Env, Host},
+    proof::{Source, shell_word},
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// OpenCode.
+pub(in crate::agents) struct OpenCode;
+
+static CARD: Card = Card {
+    name: "opencode",
+    aliases: &[],
+    title: "OpenCode",
+    binary: "opencode",
+    home: ".local/share/opencode",
+    variables: &["XDG_DATA_HOME", "OPENCODE_DB", "PWD"],
+    proved: &["1.1.65", "1.2.1", "1.18.33"],
+    stays: true,
+    keeps_open: false,
+    tool_variable: None,
+    infers: true,
+    short: 12, // `ses_` and the first hex digits of its time
+    known: &[],
+};
+
+impl Agent for OpenCode {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn stores(&self, env: &Env) -> Vec<PathBuf> {
+        let given = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let usual = || given("HOME").map(|home| home.join(CARD.home));
+        let data = given("XDG_DATA_HOME").map(|dir| dir.join("opencode")).or_else(usual);
+        let Some(data) = data else { return Vec::new() };
+        vec![given("OPENCODE_DB").map_or(data.clone(), |db| data.join(db))]
+    }
+
+    fn may_be(&self, comm: &str) -> bool {
+        matches!(comm, "opencode" | "opencode.exe" | "opencode-cli")
+    }
+
+    fn part(&self, program: &Program<'_>) -> Option<Part> {
+        let name = program.exe.and_then(|exe| exe.file_name()?.to_str());
+        let is_opencode = name.is_none_or(|name| self.may_be(name));
+        is_opencode.then(|| Words::of(program.argv).part())
+    }
+
+    fn names(&self, program: &Program<'_>) -> Option<String> {
+        let words = Words::of(program.argv);
+        // A terminal may have gone on to another session, and a fork has an id of its own.
+        let one = words.part() == Part::Agent(Role::Headless) && !words.has(&["--fork"]);
+        words.value(&["--session", "-s"]).filter(|id| one && store::is_id(id))
+    }
+
+    fn directory(&self, program: &Program<'_>, env: &Env, cwd: PathBuf) -> PathBuf {
+        // 1.18.33: `run` believes `$PWD`, however stale, unless told `--dir`; all others go there.
+        let words = Words::of(program.argv);
+        let run = words.command() == Some("run") && words.value(&["--dir"]).is_none();
+        let told = env.get("PWD").map(PathBuf::from).filter(|dir| run && dir.is_absolute());
+        told.unwrap_or(cwd)
+    }
+
+    fn serves(
+        &self,
+        host: &dyn Host,
+        store: &Path,
+        server: &Server<'_>,
+    ) -> io::Result<Option<Vec<Claim>>> {
+        server::claims(host, store, server)
+    }
+
+    fn spawned(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<(Stub, Source)> {
+        store::spawned(host, store, id)
+    }
+
+    fn claims(&self, _: &dyn Host, _: &Path) -> io::Result<Claims> {
+        Ok(Claims::default())
+    }
+
+    fn holds(&self, _: &dyn Host, _: &Path, _: &Path) -> Option<String> {
+        None // every process has the one database open
+    }
+
+    fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {
+        store::list(host, store)
+    }
+
+    fn find(&self, host: &dyn Host, store: &Path, id: &str, _: Option<&Path>) -> Vec<Stub> {
+        store::find(host, store, id).into_iter().collect()
+    }
+
+    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+        let saved = match store::is_file(stub) {
+            true => storage::saved(host, stub, depth)?,
+            false => database::saved(host, stub, depth)?,
+        };
+        record::of(saved, stub)
+    }
+
+    fn absence(&self, _: &Path, id: &str) -> String {
+        // In brackets, so that the command does not find itself.
+        let rest = id.get(1..).unwrap_or_default();
+        let plain = rest.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', ".");
+        let words = shell_word(&format!("(--session=)?[s]{plain}"));
+        format!("! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -xE -- {words}")
+    }
+
+    fn messages(&self, _: &[u8]) -> Vec<Message> {
+        Vec::new() // neither layout has lines
+    }
+
+    fn tail(&self, host: &dyn Host, stub: &Stub, count: usize) -> io::Result<(Vec<Message>, u64)> {
+        let (mut said, at) = messages::of(&pieces(host, stub, Window::Last(count))?, None);
+        said.drain(..said.len().saturating_sub(count));
+        Ok((said, at))
+    }
+
+    fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
+        let (said, next) = messages::of(&pieces(host, stub, Window::Since(at))?, Some(at));
+        Ok((said, next.max(at)))
+    }
+
+    fn grows(&self, stub: &Stub) -> PathBuf {
+        match store::is_file(stub) {
+            true => stub.path.clone(),
+            false => database::log(&stub.path),
+        }
+    }
+
+    fn shape(&self, _: &[u8]) -> Option<Shape> {
+        None
+    }
+}
+
+/// Which pieces of a session are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Window {
+    /// Those of its last messages, this many.
+    Last(usize),
+    /// Those written after this moment, in milliseconds since 1970.
+    Since(u64),
+}
+
+fn pieces(host: &dyn Host, stub: &Stub, window: Window) -> io::Result<Vec<messages::Piece>> {
+    match store::is_file(stub) {
+        true => storage::pieces(host, stub, window),
+        false => database::pieces(host, stub, window),
+    }
+}
+
+/// Arguments up to `--`; what follows is the prompt, which may say anything.
+struct Words<'a>(&'a [String]);
+
+impl<'a> Words<'a> {
+    fn of(argv: &'a [String]) -> Self {
+        let words = argv.get(1..).unwrap_or_default();
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        Self(&words[..end])
+    }
+
+    /// The first word that is neither an option nor its value.
+    fn command(&self) -> Option<&'a str> {
+        const VALUED: &[&str] = &[
+            "--agent",
+            "--cors",
+            "--hostname",
+            "--log-level",
+            "--mdns-domain",
+            "--model",
+            "--port",
+            "--prompt",
+            "--replay-limit",
+            "--session",
+            "-m",
+            "-s",
+        ];
+        let mut value = false;
+        self.0.iter().map(String::as_str).find(|word| {
+            let skip = value || word.starts_with('-');
+            value = !value && VALUED.contains(word);
+            !skip
+        })
+    }
+
+    fn has(&self, names: &[&str]) -> bool {
+        self.0.iter().any(|word| names.contains(&word.as_str()))
+    }
+
+    /// What follows an option, as a word of its own or behind `=`.
+    fn value(&self, names: &[&str]) -> Option<String> {
+        let behind = |word: &str| {
+            let (name, value) = word.split_once('=')?;
+            names.contains(&name).then(|| value.to_owned())
+        };
+        let next = self.0.windows(2).find(|pair| names.contains(&pair[0].as_str()));
+        next.map(|pair| pair[1].clone()).or_else(|| self.0.iter().find_map(|word| behind(word)))
+    }
+
+    fn part(&self) -> Part {
+        const HELPERS: &[&str] = &[
+            "agent",
+            "attach",
+            "auth",
+            "completion",
+            "db",
+            "debug",
+            "export",
+            "github",
+            "import",
+            "mcp",
+            "models",
+            "plug",
+            "plugin",
+            "pr",
+            "providers",
+            "session",
+            "stats",
+            "uninstall",
+            "upgrade",
+        ];
+        let help = self.has(&["--help", "-h", "--version", "-v"]);
+        match self.command() {
+            _ if help => Part::Bystander,
+            // The server it is attached to runs the session.
+            Some("run") if self.value(&["--attach"]).is_some() => Part::Bystander,
+            Some("run") if self.has(&["--interactive", "-i"]) => Part::Agent(Role::Interactive),
+            Some("run") => Part::Agent(Role::Headless),
+            Some("acp" | "serve" | "web") => Part::Agent(Role::Server),
+            Some(command) if HELPERS.contains(&command) => Part::Bystander,
+            Some(_) | None => Part::Agent(Role::Interactive),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "ses_e1f7b6bd9ffeXM7NCCIsxbHspv";
+
+    fn argv(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    fn part(line: &str) -> Part {
+        Words::of(&argv(line)).part()
+    }
+
+    fn named(line: &str) -> Option<String> {
+        OpenCode.names(&Program { comm: "opencode", exe: None, argv: &argv(line) })
+    }
+
+    #[test]
+    fn arguments_tell_what_a_process_is() {
+        assert_eq!(part("opencode"), Part::Agent(Role::Interactive));
+        assert_eq!(part("opencode /work --prompt run"), Part::Agent(Role::Interactive));
+        assert_eq!(part("opencode --log-level WARN run hello"), Part::Agent(Role::Headless));
+        assert_eq!(part("opencode run -i"), Part::Agent(Role::Interactive));
+        assert_eq!(part("opencode run --attach http://localhost:4096 hello"), Part::Bystander);
+        assert_eq!(part("opencode acp"), Part::Agent(Role::Server));
+        assert_eq!(part("opencode session list"), Part::Bystander);
+        assert_eq!(part("opencode run -- --help"), Part::Agent(Role::Headless));
+    }
+
+    #[test]
+    fn only_a_one_shot_run_names_its_session() {
+        assert_eq!(named(&format!("opencode run --session {ID}")).as_deref(), Some(ID));
+        assert_eq!(named(&format!("opencode run -s={ID} go on")).as_deref(), Some(ID));
+        assert_eq!(named(&format!("opencode run -s {ID} --fork")), None);
+        assert_eq!(named(&format!("opencode --session {ID}")), None);
+        assert_eq!(named(&format!("opencode run -- --session {ID}")), None);
+    }
+
+    #[test]
+    fn the_database_may_be_elsewhere() {
+        let stores = |pairs: &[(&str, &str)]| {
+            let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.into());
+            OpenCode.stores(&pairs.iter().map(own).collect())
+        };
+        let home = ("HOME", "/h");
+        assert_eq!(stores(&[home]), [Path::new("/h/.local/share/opencode")]);
+        assert_eq!(stores(&[home, ("XDG_DATA_HOME", "/d")]), [Path::new("/d/opencode")]);
+        assert_eq!(stores(&[home, ("OPENCODE_DB", "/x/a.db")]), [Path::new("/x/a.db")]);
+        let beside = "/h/.local/share/opencode/b.db";
+        assert_eq!(stores(&[home, ("OPENCODE_DB", "b.db")]), [Path::new(beside)]);
+    }
+}

@@ -1,0 +1,134 @@
+//! What the server in a live process says of the sessions it runs.
+//!
+//! `serve`, `acp`, `web` and a terminal with `--port` have one. It answers for one directory at a time
+//! and loads what it is asked about: only directories in which a turn is open are named to it.
+
+use super::{database, store};
+use crate::{
+    agent::{About, Claim, Server, Trail},
+    agents::json,
+    evidence::{Need, Say},
+    host::Host,
+    proof::Source,
+};
+use serde_json::Value;
+use std::{
+    fmt::Write,
+    io,
+    path::{Path, PathBuf},
+};
+
+const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
+const USER: &str = "OPENCODE_SERVER_USERNAME";
+
+/// Every session it runs; none without asking where no turn is open that it could run.
+pub(super) fn claims(
+    host: &dyn Host,
+    store: &Path,
+    server: &Server<'_>,
+) -> io::Result<Option<Vec<Claim>>> {
+    let mut directories: Vec<PathBuf> = Vec::new();
+    for db in store::databases(host, store)? {
+        directories.extend(database::busy(host, &db, server.since)?);
+    }
+    let mut claims = Vec::new();
+    if directories.is_empty() {
+        return Ok(Some(claims));
+    }
+    let Ok(ports) = host.ports(server.process) else { return Ok(None) };
+    let asked = ports.iter().map(|port| Asked { host, server, port: *port });
+    let mut failure = None;
+    for asked in asked {
+        match asked.all(&directories) {
+            Ok(found) => {
+                claims.extend(found);
+                return Ok(Some(claims));
+            }
+            Err(why) => failure = Some(why),
+        }
+    }
+    failure.map_or(Ok(None), Err) // a terminal without `--port` has no server
+}
+
+/// A server on one port of its process.
+struct Asked<'a> {
+    host: &'a dyn Host,
+    server: &'a Server<'a>,
+    port: u16,
+}
+
+impl Asked<'_> {
+    fn all(&self, directories: &[PathBuf]) -> io::Result<Vec<Claim>> {
+        let mut claims = Vec::new();
+        for directory in directories {
+            let (url, busy) = self.page("session/status", directory)?;
+            let busy = busy.as_object().ok_or_else(|| io::Error::other("no OpenCode server"))?;
+            if busy.is_empty() {
+                continue; // idle sessions are not named
+            }
+            // What waits for a person counts as busy too, so it comes first.
+            claims.extend(self.waiting("permission", directory, Need::Approval)?);
+            claims.extend(self.waiting("question", directory, Need::Answer)?);
+            for id in busy.keys() {
+                if !claims.iter().any(|claim: &Claim| claim.session == *id) {
+                    claims.push(self.claim(id.clone(), &url, Say::Busy));
+                }
+            }
+        }
+        Ok(claims)
+    }
+
+    fn waiting(&self, page: &str, directory: &Path, need: Need) -> io::Result<Vec<Claim>> {
+        let (url, asks) = self.page(page, directory)?;
+        let asks = asks.as_array().map(Vec::as_slice).unwrap_or_default();
+        let ids = asks.iter().filter_map(|ask| json::string(ask, "sessionID"));
+        Ok(ids.map(|id| self.claim(id, &url, Say::Waiting(need))).collect())
+    }
+
+    fn claim(&self, session: String, url: &str, say: Say) -> Claim {
+        let source = Source::Answer { url: url.to_owned(), shows: session.clone() };
+        Claim {
+            trail: Trail::Known(self.server.process.clone()),
+            about: About { says: Some((say, source.clone())), ..About::default() },
+            source,
+            session,
+        }
+    }
+
+    fn page(&self, page: &str, directory: &Path) -> io::Result<(String, Value)> {
+        let directory = encoded(&directory.to_string_lossy());
+        let url = format!("http://127.0.0.1:{}/{page}?directory={directory}", self.port);
+        let mut env = self.host.env(self.server.process, &[PASSWORD, USER]).unwrap_or_default();
+        let mut word = |name: &str| env.remove(name)?.into_string().ok();
+        let name = word(USER).unwrap_or_else(|| "opencode".to_owned());
+        let password = word(PASSWORD);
+        let user = password.as_deref().map(|password| (name.as_str(), password));
+        let body = self.host.get(&url, user)?;
+        let value = serde_json::from_slice(&body).map_err(io::Error::other)?;
+        Ok((url, value))
+    }
+}
+
+/// Text as a value of a query.
+fn encoded(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b'~' => {
+                safe.push(char::from(byte));
+            }
+            _ => write!(safe, "%{byte:02X}").unwrap_or_default(),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_of_any_name_stay_one_value() {
+        assert_eq!(encoded("/a b&c=d/é"), "/a%20b%26c%3Dd/%C3%A9");
+    }
+}
