@@ -3,11 +3,13 @@
 mod bad_input;
 mod cli;
 mod home;
+mod late;
 mod live;
 mod real_claude;
 mod real_codex;
 mod real_copilot;
 mod real_gemini;
+mod real_openclaw;
 mod real_opencode;
 mod real_pi;
 mod support;

@@ -6,6 +6,7 @@ mod copilot;
 mod files;
 mod gemini;
 mod json;
+mod openclaw;
 mod opencode;
 mod pi;
 mod words;
@@ -20,6 +21,7 @@ pub static ALL: &[&dyn Agent] = &[
     &pi::Pi,
     &gemini::Gemini,
     &copilot::Copilot,
+    &openclaw::OpenClaw,
 ];
 
 /// The agent of this name, or that was ever called so.

@@ -1,0 +1,153 @@
+//! The OpenClaw gateway itself, on loopback, against the scripted model.
+
+mod approval;
+mod local;
+mod runs;
+
+use std::cell::RefCell;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{env, fs};
+
+use agentctl_testkit::sandbox::{Run, Started};
+use serde_json::{Value, json};
+use tungstenite::{Message, WebSocket, client};
+
+use crate::support::{Stage, uuid};
+
+/// How long it may take to start, or to get a first run ready: it compiles much of itself.
+const LIMIT: Duration = Duration::from_secs(180);
+const TOKEN: &str = "a-token-that-nobody-may-see";
+/// What runs it, from the pinned install.
+const EXE: &str = "bin/node";
+
+impl Stage {
+    /// OpenClaw with these words, by the Node that is pinned beside it.
+    fn openclaw(&self, words: &[&str]) -> Run<'_> {
+        let dir = env::var_os("AGENTCTL_TEST_OPENCLAW").filter(|dir| !dir.is_empty());
+        let dir = PathBuf::from(dir.expect("AGENTCTL_TEST_OPENCLAW: run `cargo xtask test`"));
+        let path = format!("{}:{}", dir.display(), env::var("PATH").unwrap_or_default());
+        let program = dir.join("openclaw").to_string_lossy().into_owned();
+        let run = self.sandbox.run(&[&[program.as_str()], words].concat()).env("PATH", &path);
+        let quiet = [
+            "DO_NOT_TRACK",
+            "OPENCLAW_NO_AUTO_UPDATE",
+            "OPENCLAW_DISABLE_TELEMETRY",
+            "OPENCLAW_DISABLE_BONJOUR",
+        ];
+        quiet.iter().fold(run, |run, name| run.env(name, "1"))
+    }
+
+    /// Settings with which it talks to the scripted model; returns the gateway's port.
+    fn configure(&self, tools: &Value) -> u16 {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+        let port = free.expect("there is a free port").port();
+        let model = json!({
+            "id": "mock-1", "name": "Mock", "reasoning": false, "input": ["text"],
+            "cost": {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75},
+            "contextWindow": 200_000, "maxTokens": 8192,
+        });
+        let url = format!("{}/v1", self.sandbox.model().url());
+        let config = json!({
+            "gateway": {
+                "mode": "local", "port": port, "bind": "loopback",
+                "auth": {"mode": "token", "token": TOKEN},
+            },
+            "tools": tools,
+            "agents": {"defaults": {
+                "model": {"primary": "mock/mock-1"}, "workspace": self.sandbox.work(),
+            }},
+            "models": {"mode": "merge", "providers": {"mock": {
+                "baseUrl": url, "apiKey": "dummy", "api": "openai-completions", "models": [model],
+            }}},
+        });
+        let dir = self.sandbox.home().join(".openclaw");
+        fs::create_dir_all(&dir).expect("the home is ours");
+        // Comments and all: people write it as JSON5.
+        let text = format!("// gateway\n{config:#}\n");
+        fs::write(dir.join("openclaw.json"), text).expect("the home is ours");
+        port
+    }
+
+    /// The session of a key, once it is listed.
+    fn of_key(&self, key: &str) -> String {
+        self.sandbox.wait_for(&format!("session {key}"), LIMIT, || {
+            let all = self.list(&["--all"]);
+            let found = all.iter().find(|one| one["title"] == format!("agent:main:{key}"))?;
+            Some(found["id"].as_str()?.to_owned())
+        })
+    }
+}
+
+/// A running gateway, and a conversation with it.
+struct Gateway<'a> {
+    stage: &'a Stage,
+    program: Started,
+    line: RefCell<WebSocket<TcpStream>>,
+}
+
+impl<'a> Gateway<'a> {
+    fn start(stage: &'a Stage, port: u16) -> Self {
+        let port_word = port.to_string();
+        let program = stage.openclaw(&["gateway", "run", "--port", &port_word]).spawn();
+        let line = stage.sandbox.wait_for("gateway that answers", LIMIT, || {
+            assert!(program.ended().is_none(), "{program}");
+            greet(port)
+        });
+        Self { stage, program, line: RefCell::new(line) }
+    }
+
+    /// What the gateway answers first to a request.
+    fn call(&self, method: &str, params: &Value) -> Value {
+        let mut line = self.line.borrow_mut();
+        say(&mut line, method, params);
+        let answer = hear(&mut line, |frame| frame["type"] == "res" && frame["id"] == method);
+        let answer = answer.unwrap_or_else(|| panic!("no answer to {method}: {}", self.program));
+        assert_eq!(answer["ok"], true, "{method}: {answer:#}");
+        answer["payload"].clone()
+    }
+
+    /// Starts a run in the session of this key and returns the session's id.
+    fn run(&self, key: &str, script: &str) -> String {
+        let key_word = format!("agent:main:{key}");
+        // It puts the time before the first line.
+        let message = format!("go\n{script}");
+        let params = json!({
+            "sessionKey": key_word, "message": message, "idempotencyKey": uuid(),
+        });
+        self.call("chat.send", &params);
+        self.stage.of_key(key)
+    }
+}
+
+fn greet(port: u16) -> Option<WebSocket<TcpStream>> {
+    let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(LIMIT)).ok()?;
+    let (mut line, _) = client(format!("ws://127.0.0.1:{port}/"), stream).ok()?;
+    hear(&mut line, |frame| frame["event"] == "connect.challenge")?;
+    let params = json!({
+        "minProtocol": 4, "maxProtocol": 4, "role": "operator", "auth": {"token": TOKEN},
+        "client": {"id": "gateway-client", "version": "0", "platform": "linux", "mode": "backend"},
+        "scopes": ["operator.read", "operator.write", "operator.approvals", "operator.admin"],
+        "caps": ["exec-approvals"],
+    });
+    say(&mut line, "connect", &params);
+    let hello = hear(&mut line, |frame| frame["id"] == "connect")?;
+    (hello["ok"] == true).then_some(line)
+}
+
+fn say(line: &mut WebSocket<TcpStream>, method: &str, params: &Value) {
+    let frame = json!({"type": "req", "id": method, "method": method, "params": params});
+    line.send(Message::text(frame.to_string())).expect("the gateway listens");
+}
+
+fn hear(line: &mut WebSocket<TcpStream>, wanted: impl Fn(&Value) -> bool) -> Option<Value> {
+    loop {
+        let Message::Text(text) = line.read().ok()? else { continue };
+        let frame: Value = serde_json::from_str(&text).expect("frames are JSON");
+        if wanted(&frame) {
+            return Some(frame);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Runs inside one gateway, and what is left of them without it.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::{EXE, Gateway, LIMIT, TOKEN};
+use crate::support::{Stage, alive, ended, is_real};
+
+/// A gateway that gets a run ready answers nobody for a while.
+const ON_THE_WAY: &[&str] = &["unknown", "working", "done"];
+
+fn failed() -> Value {
+    json!({"state": "failed", "status": "error", "live": false, "pid": null})
+}
+
+#[test]
+fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
+    let stage = Stage::new();
+    let port = stage.configure(&json!({}));
+    let gateway = Gateway::start(&stage, port);
+
+    // Never prompted: nobody holds it.
+    let made = json!({"key": "agent:main:made", "cwd": stage.sandbox.work()});
+    gateway.call("sessions.create", &made);
+    let id = stage.of_key("made");
+    let session = stage.becomes(&id, ON_THE_WAY, &ended("done", "completed"));
+    assert_eq!((&session["prompt"], &session["cwd"]), (&Value::Null, &json!(stage.sandbox.work())));
+
+    // A held answer is work, of the gateway's own process.
+    let gate = stage.sandbox.gate("answer");
+    let id = gateway.run("one", &gate.until());
+    stage.asked("until");
+    let session = stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
+    assert_eq!(is_real(&session, EXE), gateway.program.pid());
+    assert_eq!(session["shared"], true);
+    let follow = stage.follow(&id);
+    let heard = |speakers: &[&str]| {
+        stage.sandbox.wait_for("messages", LIMIT, || (follow.heard() == speakers).then_some(()));
+    };
+    heard(&["user"]);
+    gate.open();
+    heard(&["user", "assistant"]);
+    assert_eq!(follow.program.ended(), None, "the gateway lives, and may say more");
+    let session = stage.becomes(&id, ON_THE_WAY, &ended("done", "completed"));
+    assert_eq!(session["last"], "released");
+
+    // Resumed by the same key it is the same session, and a tool that runs is work.
+    let tool = stage.sandbox.gate("tool");
+    let again = gateway.run("one", &format!("MOCK:tool {}", tool.tool()));
+    assert_eq!(again, id);
+    stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
+    stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
+    tool.open();
+    stage.becomes(&id, ON_THE_WAY, &ended("done", "completed"));
+    assert_eq!(stage.tokens(&id)["output"], 30, "three answers");
+
+    let id = gateway.run("bad", "MOCK:err 400");
+    stage.becomes(&id, ON_THE_WAY, &failed());
+
+    let never = stage.sandbox.gate("never");
+    let id = gateway.run("aborted", &never.until());
+    stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
+    gateway.call("sessions.abort", &json!({"key": "agent:main:aborted"}));
+    stage.becomes(&id, ON_THE_WAY, &ended("stopped", "interrupted"));
+
+    killed(&stage, &gateway, port);
+}
+
+/// Without its gateway a run is unknown, and under the next one it has died until it is run again.
+fn killed(stage: &Stage, gateway: &Gateway<'_>, port: u16) {
+    let gate = stage.sandbox.gate("killed");
+    let id = gateway.run("killed", &gate.until());
+    let before = stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
+    gateway.program.signal(Signal::KILL);
+    gateway.program.wait(LIMIT);
+    let unknown = json!({
+        "state": "unknown", "live": false, "pid": null, "reason": "gateway unreachable",
+    });
+    let after = stage.becomes(&id, &["working"], &unknown);
+    assert_eq!(after["source"], before["source"]);
+    let others = stage.agreed();
+    assert_eq!(others.len(), 5, "nothing is dropped: {others:#?}");
+    for other in others.iter().filter(|other| other["id"] != json!(id)) {
+        assert_eq!((&other["live"], other["state"] == "unknown"), (&json!(false), false));
+    }
+
+    let _again = Gateway::start(stage, port);
+    stage.sandbox.wait_for("word of the next gateway", LIMIT, || {
+        let all = stage.list(&["--all"]);
+        let state = all.iter().find(|one| one["id"] == json!(id))?["state"].clone();
+        (state == "died" || state == "working").then_some(())
+    });
+    let everything = stage.sandbox.agentctl(&["list", "--all"]);
+    let told = format!("{everything:?}{:?}", stage.sandbox.agentctl(&["doctor", "--json"]));
+    assert!(!told.contains(TOKEN), "the token is shown");
+}

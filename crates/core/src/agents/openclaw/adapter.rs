@@ -1,0 +1,128 @@
+//! The adapter: which question the gateway answers, and which its stores do.
+
+use super::{gateway, known, store};
+use crate::{
+    agent::{
+        Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
+    },
+    agents::{json, pi::messages},
+    evidence::{Record, Role},
+    host::{Env, Host},
+    proof::shell_word,
+};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// OpenClaw.
+pub(in crate::agents) struct OpenClaw;
+
+static CARD: Card = Card {
+    name: "openclaw",
+    aliases: &[],
+    title: "OpenClaw",
+    binary: "openclaw",
+    home: ".openclaw",
+    variables: &["OPENCLAW_STATE_DIR", "OPENCLAW_HOME", "OPENCLAW_PROFILE"],
+    proved: &["2026.6.11", "2026.9.6"],
+    stays: false,
+    keeps_open: false,
+    tool_variable: None,
+    infers: false,
+    short: 8,
+    known: known::KNOWN,
+};
+
+impl Agent for OpenClaw {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn stores(&self, env: &Env) -> Vec<PathBuf> {
+        let trimmed = |text: &'_ OsString| match text.to_str() {
+            Some(text) => OsString::from(text.trim()),
+            None => text.clone(),
+        };
+        let set = |name| env.get(name).map(trimmed).filter(|text| !text.is_empty());
+        let home = set("OPENCLAW_HOME").or_else(|| set("HOME"));
+        let moved =
+            set("OPENCLAW_STATE_DIR").map(|dir| match (Path::new(&dir).strip_prefix("~"), &home) {
+                (Ok(below), Some(home)) => Path::new(home).join(below),
+                _ => PathBuf::from(dir),
+            });
+        let profile = set("OPENCLAW_PROFILE").filter(|name| !name.eq_ignore_ascii_case("default"));
+        let mut name = OsString::from(CARD.home);
+        if let Some(profile) = profile {
+            name.push("-");
+            name.push(profile);
+        }
+        moved.or_else(|| home.map(|home| Path::new(&home).join(name))).into_iter().collect()
+    }
+
+    fn may_be(&self, comm: &str) -> bool {
+        comm == "openclaw-gatewa" // 15 bytes of the title that it gives itself
+    }
+
+    /// Other commands are clients, or take the gateway's lock while they run an agent themselves.
+    fn part(&self, _: &Program<'_>) -> Option<Part> {
+        Some(Part::Agent(Role::Server))
+    }
+
+    fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {
+        store::claims(host, store)
+    }
+
+    fn serves(
+        &self,
+        host: &dyn Host,
+        store: &Path,
+        server: &Server<'_>,
+    ) -> io::Result<Option<Vec<Claim>>> {
+        gateway::ask(host, store, server.process)
+    }
+
+    fn holds(&self, _: &dyn Host, _: &Path, _: &Path) -> Option<String> {
+        None // the gateway opens its databases, not sessions
+    }
+
+    fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {
+        store::list(host, store)
+    }
+
+    fn find(&self, host: &dyn Host, store: &Path, id: &str, _: Option<&Path>) -> Vec<Stub> {
+        store::find(host, store, id).into_iter().collect()
+    }
+
+    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+        store::read(host, stub, depth)
+    }
+
+    fn absence(&self, _: &Path, id: &str) -> String {
+        let ask = "openclaw gateway call sessions.list --params '{\"activeOnly\":true}' --json";
+        format!("! {ask} | grep -F -- {}", shell_word(id))
+    }
+
+    fn messages(&self, line: &[u8]) -> Vec<Message> {
+        messages::of(&json::object(line))
+    }
+
+    fn tail(&self, host: &dyn Host, stub: &Stub, count: usize) -> io::Result<(Vec<Message>, u64)> {
+        store::tail(host, stub, count)
+    }
+
+    fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
+        store::since(host, stub, at)
+    }
+
+    fn grows(&self, stub: &Stub) -> PathBuf {
+        store::grows(stub)
+    }
+
+    fn shape(&self, line: &[u8]) -> Option<Shape> {
+        let line = json::object(line);
+        let kind = json::text(&line, "type")?.to_owned();
+        Some(Shape { kind, fields: json::fields(&line) })
+    }
+}

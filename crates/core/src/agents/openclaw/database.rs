@@ -1,0 +1,199 @@
+//! Sessions since 2026.7: one SQLite database an agent, schema 23 in 2026.9.6.
+
+use super::{entry::Entry, transcript::Transcript};
+use crate::{
+    agent::{Depth, Message, Stub},
+    agents::{json, pi::messages},
+    evidence::Record,
+    host::{Cell, Host},
+    proof::Source,
+};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::{
+    io::{self, Read},
+    path::Path,
+};
+
+/// How many entries of either end a glance reads.
+const GLANCE: i64 = 16;
+/// Longest entry that is unpacked; 2026.9.6 packs none longer.
+const LIMIT: u64 = 4 << 20;
+
+/// 2026.9.6 writes the run down when it lets it in, and its status once it has got ready: seconds later
+/// on a slow machine.
+const ADMITTED: &str = "activeWriterRunId";
+
+/// A key has one current transcript, and those it had before a reset.
+const SESSIONS: &str = "
+    with ids(id, key) as (
+        select current_session_id, session_key from session_nodes
+        union select session_id, session_key from session_windows)
+    select ids.id, ids.key, coalesce(w.status, n.status), w.started_at, w.ended_at,
+        coalesce(w.created_at, n.created_at),
+        max(coalesce(n.updated_at, 0), coalesce(w.updated_at, 0),
+            coalesce(w.transcript_updated_at, 0)),
+        n.label, w.model, n.archived_at, n.fork_source_session_id, n.entry_json, p.current_session_id
+    from ids
+    left join session_nodes n on n.session_key = ids.key and n.current_session_id = ids.id
+    left join session_windows w on w.session_id = ids.id
+    left join session_nodes p
+        on p.session_key = coalesce(n.spawned_by, n.parent_session_key) and p.session_key != ids.key";
+
+/// Every session of a database.
+pub(super) fn all(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
+    sessions(host, db, "", &[])
+}
+
+fn sessions(host: &dyn Host, db: &Path, which: &str, args: &[Cell]) -> io::Result<Vec<Entry>> {
+    let rows = match host.rows(db, &format!("{SESSIONS} {which}"), args) {
+        Err(_) if is_unborn(host, db) => Vec::new(),
+        rows => rows?,
+    };
+    Ok(rows.iter().filter_map(|row| entry(row)).collect())
+}
+
+/// 2026.9.6 makes its tables one by one, and numbers their schema when all are there.
+fn is_unborn(host: &dyn Host, db: &Path) -> bool {
+    let version = host.rows(db, "pragma user_version", &[]);
+    version.is_ok_and(|rows| rows.iter().flatten().all(|cell| cell.number() == Some(0)))
+}
+
+/// Those that are stored as running.
+pub(super) fn running(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
+    let which = "where coalesce(w.status, n.status, 'running') = 'running'";
+    let found = sessions(host, db, which, &[])?;
+    Ok(found.into_iter().filter(Entry::runs).collect())
+}
+
+/// One session.
+pub(super) fn one(host: &dyn Host, db: &Path, id: &str) -> io::Result<Option<Entry>> {
+    let found = sessions(host, db, "where ids.id = ?1", &[Cell::Text(id.to_owned())])?;
+    Ok(found.into_iter().next())
+}
+
+fn entry(row: &[Cell]) -> Option<Entry> {
+    let text = |at: usize| row.get(at)?.text().filter(|text| !text.is_empty()).map(str::to_owned);
+    let time = |at: usize| Timestamp::from_millisecond(row.get(at)?.number()?).ok();
+    let more = text(11).map(|entry| json::object(entry.as_bytes())).unwrap_or_default();
+    Some(Entry {
+        id: text(0)?,
+        key: text(1),
+        label: text(7),
+        status: text(2),
+        admitted: json::text(&more, ADMITTED).is_some(),
+        error: json::string(&more, "lastRunError"),
+        began: time(3),
+        ended: time(4),
+        created: time(5),
+        updated: time(6),
+        cwd: json::path(&more, "spawnedCwd"),
+        model: text(8),
+        version: None,
+        parent: text(12),
+        forked_from: text(10),
+        archived: time(9).is_some(),
+    })
+}
+
+/// The row that shows a session's status.
+pub(super) fn shown(db: &Path, entry: &Entry) -> Source {
+    let id = entry.id.replace('\'', "''");
+    if entry.status.is_none() && entry.admitted {
+        let query =
+            format!("select entry_json from session_nodes where current_session_id = '{id}'");
+        return Source::Row { path: db.to_owned(), query, shows: ADMITTED.to_owned() };
+    }
+    let query = format!(
+        "select coalesce((select status from session_windows where session_id = '{id}'), \
+         (select status from session_nodes where current_session_id = '{id}'))"
+    );
+    let shows = entry.status.clone().unwrap_or_default();
+    Source::Row { path: db.to_owned(), query, shows }
+}
+
+/// What one session says of itself.
+pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+    let gone = || io::Error::new(io::ErrorKind::NotFound, "its row is gone");
+    let mut entry = one(host, &stub.path, &stub.id)?.ok_or_else(gone)?;
+    let written = host.rows(&stub.path, "select app_version from schema_meta limit 1", &[]);
+    let version = written.ok().and_then(|rows| rows.first()?.first()?.text().map(str::to_owned));
+    entry.version = version;
+    let shown = shown(&stub.path, &entry);
+    let mut said = match depth {
+        Depth::Whole => Transcript::counted(),
+        Depth::Glance => Transcript::default(),
+    };
+    let entries = match depth {
+        Depth::Whole => events(host, stub, "order by seq", &[])?,
+        Depth::Glance => {
+            let end = Cell::Number(GLANCE);
+            let mut newest =
+                events(host, stub, "order by seq desc limit ?2", std::slice::from_ref(&end))?;
+            newest.reverse();
+            let mut entries = events(host, stub, "order by seq limit ?2", &[end])?;
+            entries.extend(newest);
+            entries
+        }
+    };
+    for (_, event) in &entries {
+        said.newer(event, shown.clone());
+    }
+    entry.record(shown, said)
+}
+
+/// The last messages, and the number of the entry that will come next.
+pub(super) fn tail(host: &dyn Host, stub: &Stub, count: usize) -> io::Result<(Vec<Message>, u64)> {
+    let mut limit = i64::try_from(count).unwrap_or(i64::MAX);
+    loop {
+        let mut events = events(host, stub, "order by seq desc limit ?2", &[Cell::Number(limit)])?;
+        let all = i64::try_from(events.len()).unwrap_or(i64::MAX) < limit;
+        let next = events.first().map_or(0, |(seq, _)| seq + 1);
+        events.reverse();
+        let mut said: Vec<Message> = events.iter().flat_map(|(_, one)| messages::of(one)).collect();
+        if all || said.len() >= count {
+            said.drain(..said.len().saturating_sub(count));
+            return Ok((said, next));
+        }
+        limit = limit.saturating_mul(4); // many entries say nothing
+    }
+}
+
+/// Messages from that entry on.
+pub(super) fn since(host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
+    let from = Cell::Number(i64::try_from(at).unwrap_or(i64::MAX));
+    let events = events(host, stub, "and seq >= ?2 order by seq", &[from])?;
+    let next = events.last().map_or(at, |(seq, _)| seq + 1);
+    Ok((events.iter().flat_map(|(_, one)| messages::of(one)).collect(), next))
+}
+
+fn events(
+    host: &dyn Host,
+    stub: &Stub,
+    which: &str,
+    more: &[Cell],
+) -> io::Result<Vec<(u64, Value)>> {
+    let mut args = vec![Cell::Text(stub.id.clone())];
+    args.extend_from_slice(more);
+    let sql = format!(
+        "select seq, event_json, event_zstd from transcript_events where session_id = ?1 {which}"
+    );
+    let rows = host.rows(&stub.path, &sql, &args)?;
+    let event = |row: &Vec<Cell>| {
+        let seq = u64::try_from(row.first()?.number()?).ok()?;
+        let event = match (row.get(1)?, row.get(2)?) {
+            (Cell::Text(event), _) => json::object(event.as_bytes()),
+            (_, Cell::Bytes(packed)) => json::object(&unpack(packed)?),
+            _ => return None,
+        };
+        Some((seq, event))
+    };
+    Ok(rows.iter().filter_map(event).collect())
+}
+
+fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
+    let stream = ruzstd::decoding::StreamingDecoder::new(packed).ok()?;
+    let mut event = Vec::new();
+    stream.take(LIMIT).read_to_end(&mut event).ok()?;
+    Some(event)
+}

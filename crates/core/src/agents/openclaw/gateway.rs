@@ -1,0 +1,208 @@
+//! The conversation with the gateway: protocol 4, JSON in text frames over a WebSocket.
+
+use super::{
+    config, entry,
+    lock::{self, Lock},
+    store::SILENT,
+};
+use crate::{
+    agent::{About, Claim, Trail},
+    agents::json,
+    evidence::{Need, Role, Say},
+    host::{Host, Talk},
+    ident::ProcKey,
+    proof::Source,
+};
+use serde_json::{Value, json};
+use std::{collections::HashMap, io, path::Path};
+
+const PROTOCOL: u8 = 4;
+const SCOPES: &[&str] =
+    &["operator.read", "operator.approvals", "operator.questions", "operator.admin"];
+/// Rows asked for at once.
+const PAGE: u64 = 200;
+/// Events may come before an answer; more than this before one is no gateway.
+const FRAMES: usize = 1000;
+
+/// Every session in which this gateway runs a turn; `None` where it left no lock that says how to
+/// ask it.
+pub(super) fn ask(
+    host: &dyn Host,
+    store: &Path,
+    gateway: &ProcKey,
+) -> io::Result<Option<Vec<Claim>>> {
+    let found = lock::all(host, store).into_iter().find_map(|lock| {
+        let port = lock.gateway(host, gateway)?;
+        Some((port, lock))
+    });
+    let Some((port, lock)) = found else { return Ok(None) };
+    let claims = active(host, gateway, port, &lock);
+    claims.map(Some).map_err(|why| io::Error::other(format!("{SILENT}: {why}")))
+}
+
+fn active(host: &dyn Host, gateway: &ProcKey, port: u16, lock: &Lock) -> io::Result<Vec<Claim>> {
+    // Whoever took its port is not to hear its token.
+    if host.ports(gateway).is_ok_and(|ports| !ports.contains(&port)) {
+        return Err(io::Error::other(format!("it does not listen on port {port}")));
+    }
+    let token = config::token(host, &lock.config, gateway);
+    let url = format!("ws://127.0.0.1:{port}/");
+    let mut line = Line { talk: host.dial(&url)?, asked: 0, early: HashMap::new() };
+    let hello = line.greet(token)?;
+    let version = json::string(&hello["server"], "version");
+    // All at once: a busy gateway takes its time for each turn of the conversation.
+    let first = line.say("sessions.list", page(0))?;
+    let approvals = line.say("exec.approval.list", json!({}))?;
+    let questions = line.say("question.list", json!({}))?;
+    let rows = line.active(first)?;
+    let waits = Waits::new(&line.if_told(approvals)?, &line.if_told(questions)?["questions"]);
+    let claim = |row: &Value| {
+        let key = json::text(row, "key")?;
+        let (says, shows) = waits.say(key);
+        let source = Source::Answer { url: url.clone(), shows };
+        Some(Claim {
+            session: json::string(row, "sessionId")?,
+            trail: Trail::Known(gateway.clone()),
+            about: About {
+                says: Some((says, source.clone())),
+                role: Some(Role::Server),
+                cwd: json::path(row, "spawnedCwd").or_else(|| json::path(row, "workspaceDir")),
+                title: Some(entry::title(key, json::text(row, "label"))),
+                started: json::millis(row, "createdAt"),
+                version: version.clone(),
+                ..About::default()
+            },
+            source,
+        })
+    };
+    Ok(rows.iter().filter_map(claim).collect())
+}
+
+/// Rows of sessions with a run. Releases that cannot choose them send all.
+fn page(offset: u64) -> Value {
+    json!({ "activeOnly": true, "limit": PAGE, "offset": offset })
+}
+
+/// Keys of sessions that wait for a person.
+struct Waits {
+    approval: Vec<String>,
+    answer: Vec<String>,
+}
+
+impl Waits {
+    fn new(approvals: &Value, questions: &Value) -> Self {
+        let key = |of: &Value| json::string(of, "sessionKey");
+        let keys = |list: &Value| -> Vec<String> {
+            let list = list.as_array().into_iter().flatten();
+            list.filter_map(|one| key(&one["request"]).or_else(|| key(one))).collect()
+        };
+        Self { approval: keys(approvals), answer: keys(questions) }
+    }
+
+    fn say(&self, key: &str) -> (Say, String) {
+        let waits = |keys: &[String]| keys.iter().any(|waiting| waiting == key);
+        let shows = || format!("\"sessionKey\":{}", Value::from(key));
+        match (waits(&self.approval), waits(&self.answer)) {
+            (true, _) => (Say::Waiting(Need::Approval), shows()),
+            (false, true) => (Say::Waiting(Need::Answer), shows()),
+            (false, false) => (Say::Busy, "\"hasActiveRun\":true".to_owned()),
+        }
+    }
+}
+
+struct Line {
+    talk: Box<dyn Talk>,
+    asked: u64,
+    /// Answers that came before they were waited for.
+    early: HashMap<String, Value>,
+}
+
+impl Line {
+    /// Presents us. On loopback the token is enough (2026.9.6). Only reading is done, but who waits for
+    /// whom is told to an administrator alone.
+    fn greet(&mut self, token: Option<String>) -> io::Result<Value> {
+        self.frame(|frame| json::text(frame, "event") == Some("connect.challenge"))?;
+        let id = self.say(
+            "connect",
+            json!({
+                "minProtocol": PROTOCOL,
+                "maxProtocol": PROTOCOL,
+                "client": {
+                    "id": "gateway-client",
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "platform": "linux",
+                    "mode": "backend",
+                },
+                "role": "operator",
+                "scopes": SCOPES,
+                "caps": [],
+                "auth": token.map_or(json!({}), |token| json!({ "token": token })),
+            }),
+        )?;
+        self.answer(&id)
+    }
+
+    /// Rows of sessions with a run, by the answer to a first page and the pages behind it.
+    fn active(&mut self, first: String) -> io::Result<Vec<Value>> {
+        let mut rows = Vec::new();
+        let (mut asked, mut offset) = (first, 0);
+        loop {
+            let answer = self.answer(&asked)?;
+            let sessions = answer["sessions"].as_array();
+            let sessions =
+                sessions.ok_or_else(|| io::Error::other("its answer has no sessions"))?;
+            rows.extend(sessions.iter().filter(|row| json::flag(row, "hasActiveRun")).cloned());
+            let next = answer["nextOffset"].as_u64().filter(|next| *next > offset);
+            match next.filter(|_| json::flag(&answer, "hasMore")) {
+                Some(next) => offset = next,
+                None => return Ok(rows),
+            }
+            asked = self.say("sessions.list", page(offset))?;
+        }
+    }
+
+    /// The answer, or nothing where this gateway does not tell such things: its runs are then busy.
+    fn if_told(&mut self, id: String) -> io::Result<Value> {
+        match self.answer(&id) {
+            Err(why) if why.kind() == io::ErrorKind::PermissionDenied => Ok(Value::Null),
+            answer => answer,
+        }
+    }
+
+    fn say(&mut self, method: &str, params: Value) -> io::Result<String> {
+        self.asked += 1;
+        let id = format!("agentctl-{}", self.asked);
+        let frame = json!({ "type": "req", "id": id, "method": method, "params": params });
+        self.talk.say(&frame.to_string())?;
+        Ok(id)
+    }
+
+    /// The answer to a request. Refusals are told by their codes: words might repeat what we sent.
+    fn answer(&mut self, id: &str) -> io::Result<Value> {
+        let mut frame = loop {
+            if let Some(early) = self.early.remove(id) {
+                break early;
+            }
+            let frame = self.frame(|frame| json::text(frame, "type") == Some("res"))?;
+            let of = json::string(&frame, "id").unwrap_or_default();
+            self.early.insert(of, frame);
+        };
+        if json::flag(&frame, "ok") {
+            return Ok(frame["payload"].take());
+        }
+        let error = &frame["error"];
+        let code = json::text(&error["details"], "code").or_else(|| json::text(error, "code"));
+        let why = format!("it refuses: {}", code.unwrap_or("no reason given"));
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+    }
+
+    fn frame(&mut self, wanted: impl Fn(&Value) -> bool) -> io::Result<Value> {
+        for _ in 0..FRAMES {
+            let frame = json::object(self.talk.hear()?.as_bytes());
+            if wanted(&frame) {
+                return Ok(frame);
+            }
+        }
+        Err(io::Error::other("it talks without answering"))
+    }
+}
