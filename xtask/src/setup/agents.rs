@@ -75,6 +75,12 @@ fn fill(dir: &Path, set: &Path, pins: &Pins) -> Outcome<()> {
     Ok(())
 }
 
+/// The commands of a set, and which version each is to be.
+pub(super) fn commands_of(set: &Path) -> Outcome<Vec<(&'static str, String)>> {
+    let pins = pins(&set.join("package.json"))?;
+    pins.commands().map(|found| found.map(|(command, pin)| (command, pin.to_owned()))).collect()
+}
+
 impl Pins {
     fn commands(&self) -> impl Iterator<Item = Outcome<(&'static str, &str)>> {
         self.dependencies.iter().map(|(package, pin)| {

@@ -11,5 +11,5 @@ mod spelling;
 mod system;
 
 pub(crate) use cache::cache_dir;
-pub(crate) use ready::{Ready, run};
+pub(crate) use ready::{Ready, pinned, run};
 pub(crate) use spelling::typos;

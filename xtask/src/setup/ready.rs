@@ -41,6 +41,15 @@ pub(crate) fn run(root: &Path) -> Outcome<Ready> {
     Ok(Ready { sets, nextest })
 }
 
+/// The commands that are pinned, each with its version.
+pub(crate) fn pinned(root: &Path) -> Outcome<Vec<(&'static str, String)>> {
+    let mut pinned = Vec::new();
+    for (folder, _) in SETS {
+        pinned.extend(agents::commands_of(&root.join("xtask/agents").join(folder))?);
+    }
+    Ok(pinned)
+}
+
 impl Ready {
     /// The variables for a test run: where the agents' commands are, and a search path on which
     /// `cargo nextest` is found.

@@ -1,4 +1,6 @@
-//! Pages made from the code: the JSON schemas of every answer.
+//! Pages made from the code: the JSON schemas of every answer, and the README's table of agents.
+
+mod support;
 
 use crate::{
     check::Finding,
@@ -6,7 +8,10 @@ use crate::{
 };
 use agentctl_core::wire;
 use schemars::{JsonSchema, generate::SchemaSettings};
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// Where the schemas lie, below the repository.
 const SCHEMAS: &str = "docs/schema";
@@ -15,8 +20,7 @@ const SCHEMAS: &str = "docs/schema";
 pub(crate) fn write(root: &Path) -> Outcome<()> {
     let dir = root.join(SCHEMAS);
     fs::create_dir_all(&dir).map_err(|why| Failure::io("create", &dir, &why))?;
-    for (name, text) in schemas()? {
-        let path = dir.join(name);
+    for (path, text) in pages(root)? {
         fs::write(&path, text).map_err(|why| Failure::io("write", &path, &why))?;
     }
     Ok(())
@@ -25,14 +29,20 @@ pub(crate) fn write(root: &Path) -> Outcome<()> {
 /// Generated pages that are not what the code says.
 pub(crate) fn stale(root: &Path) -> Outcome<Vec<Finding>> {
     let mut stale = Vec::new();
-    for (name, text) in schemas()? {
-        let path = root.join(SCHEMAS).join(name);
+    for (path, text) in pages(root)? {
         if fs::read_to_string(&path).ok().as_deref() != Some(&text) {
-            let path = format!("{SCHEMAS}/{name}");
+            let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
             stale.push(Finding::new(&path, 1, "not up to date; run `cargo xtask gen`"));
         }
     }
     Ok(stale)
+}
+
+fn pages(root: &Path) -> Outcome<Vec<(PathBuf, String)>> {
+    let place = |(name, text): (&str, String)| (root.join(SCHEMAS).join(name), text);
+    let mut pages: Vec<(PathBuf, String)> = schemas()?.into_iter().map(place).collect();
+    pages.push(support::page(root)?);
+    Ok(pages)
 }
 
 fn schemas() -> Outcome<Vec<(&'static str, String)>> {
