@@ -89,6 +89,19 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
+impl Tokens {
+    /// Both together. What agents write down may be any number: the sum stops at the greatest.
+    #[must_use]
+    pub fn plus(self, more: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(more.input),
+            output: self.output.saturating_add(more.output),
+            cache_read: self.cache_read.saturating_add(more.cache_read),
+            cache_write: self.cache_write.saturating_add(more.cache_write),
+        }
+    }
+}
+
 /// Everything one native session says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {

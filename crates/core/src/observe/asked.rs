@@ -4,6 +4,7 @@ use super::{Candidate, Live, Survey};
 use crate::{
     agent::{About, Claim, Server, Trail},
     evidence::{Reading, Role, Suspect, Turn},
+    proof::Source,
 };
 use std::path::Path;
 
@@ -50,7 +51,11 @@ impl Survey<'_> {
                 for holder in holders.iter().filter(|holder| holder.since <= stub.updated) {
                     let trail = Trail::Known(holder.key.clone());
                     let (session, about) = (stub.id.clone(), About::default());
-                    let source = source.clone();
+                    // No surer than what joined its parent with the process.
+                    let source = match &holder.trail {
+                        inferred @ Source::Inference { .. } => inferred.clone(),
+                        _ => source.clone(),
+                    };
                     self.follow(&store, Claim { session, trail, source, about });
                 }
             }

@@ -6,6 +6,7 @@ use crate::{
     derive::derive,
     evidence::{Evidence, Holder, Pending, Reading, Suspect, Tool, Turn},
     host,
+    ident::ProcKey,
     proof::Source,
     wire::{Around, Session},
 };
@@ -197,6 +198,15 @@ impl Survey<'_> {
         };
         if self.since_pass(record.updated) {
             return Tool::CannotTell("its call is newer than the look at processes".to_owned());
+        }
+        let carries = |key: &ProcKey| {
+            let env = self.host.env(key, &[variable]).unwrap_or_default();
+            env.get(variable).is_some_and(|own| values.iter().any(|value| own == value.as_str()))
+        };
+        if candidate.holders.iter().any(|held| carries(&held.key)) {
+            return Tool::CannotTell(
+                "it runs within a tool, and carries its mark itself".to_owned(),
+            );
         }
         let pair = |value: &str| format!("{variable}={value}");
         let below = candidate.holders.iter().flat_map(|held| table.descendants(held.key.pid));

@@ -145,10 +145,10 @@ impl Survey<'_> {
         self.live.iter().filter(untold).cloned().collect()
     }
 
-    /// It only started another process of the agent, with the same words, and waits for it.
+    /// It only started another process of the agent, with the same script and words, and waits for it.
     fn launches(&self, process: &Live) -> bool {
-        let [program, _, words @ ..] = process.argv.as_slice() else { return false };
-        if !Path::new(program).ends_with("node") {
+        let [program, words @ ..] = process.argv.as_slice() else { return false };
+        if words.is_empty() || !Path::new(program).ends_with("node") {
             return false;
         }
         self.live.iter().any(|child| child.parent == process.key.pid && child.argv.ends_with(words))

@@ -89,7 +89,7 @@ impl Survey<'_> {
         };
         let env = env.unwrap_or_default();
         let stores = self.agent.stores(&env).into_iter().map(place).collect();
-        let cwd = cwd.map(|cwd| self.agent.directory(&program, &env, cwd));
+        let cwd = cwd.map(|cwd| self.host.resolve(&self.agent.directory(&program, &env, cwd)));
         Some(Live { judged: true, role, argv, stores, named, cwd, ..Live::new(table, process) })
     }
 
@@ -160,7 +160,10 @@ impl Live {
 
     fn is_forked(&self, all: &[Self]) -> bool {
         let twin = |other: &Self| other.key.pid == self.parent && other.argv == self.argv;
-        !self.argv.is_empty() && all.iter().any(twin)
+        // Words that were erased look the same whatever they were.
+        let words = self.argv.iter().skip(1).any(|word| !word.is_empty());
+        let told = words || self.argv.len() == 1 && self.role.is_some();
+        told && all.iter().any(twin)
     }
 
     /// Where it works, if that can be told: a server works for others, wherever it was started.
@@ -179,7 +182,9 @@ impl Live {
 
     /// Both may use the same store.
     pub(super) fn may_share(&self, other: &Self) -> bool {
-        self.stores.is_empty() || other.stores.iter().any(|store| self.uses(store))
+        self.stores.is_empty()
+            || other.stores.is_empty()
+            || other.stores.iter().any(|store| self.uses(store))
     }
 
     /// It may have written to this store at `last`.

@@ -41,12 +41,7 @@ pub(super) fn tokens(host: &dyn Host, stub: &Stub) -> io::Result<Tokens> {
     for entry in entries.iter().filter(|entry| entry.name.ends_with(".jsonl")) {
         scan(host, &spawned.join(&entry.name), &mut messages)?;
     }
-    Ok(messages.values().fold(Tokens::default(), |sum, usage| Tokens {
-        input: sum.input.saturating_add(usage.input),
-        output: sum.output.saturating_add(usage.output),
-        cache_read: sum.cache_read.saturating_add(usage.cache_read),
-        cache_write: sum.cache_write.saturating_add(usage.cache_write),
-    }))
+    Ok(messages.values().copied().fold(Tokens::default(), Tokens::plus))
 }
 
 fn named(path: &Path, why: io::Error) -> io::Error {

@@ -6,15 +6,15 @@
 use super::store;
 use crate::{
     agent::{Depth, Stub},
-    agents::json,
+    agents::json::{self, Pick},
     evidence::{Ending, Pending, Record, Tokens, Turn},
     host::{Bytes, Host},
-    lines::{self, Body, Flow, Line},
+    lines::{self, Flow, Line},
     proof::Source,
     text,
 };
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{collections::HashSet, io};
 
 /// How many lines the beginning is searched for the first prompt.
@@ -26,7 +26,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
     let mut tail = Tail::default();
     let place = |line: &Line<'_>| Place { stub, offset: line.at };
     lines::back(&*file, &mut |line| {
-        tail.older(&object(&*file, &line), &place(&line));
+        tail.older(&json::line(&*file, &line, DECISIVE), &place(&line));
         match tail.is_full() {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -37,7 +37,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
     let mut left = HEAD;
     lines::forward(&*file, 0, &mut |line| {
         left -= 1;
-        begin(&mut record, &object(&*file, &line));
+        begin(&mut record, &json::line(&*file, &line, DECISIVE));
         match record.prompt.is_some() || left == 0 {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -49,16 +49,22 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
     Ok(record)
 }
 
-/// An event; of one too long to hold, such as a long text or result, its type, which stands first.
-fn object(file: &dyn Bytes, line: &Line<'_>) -> Value {
-    let Body::Whole(bytes) = line.body else {
-        let mut start = [0; 64];
-        let read = file.read_at(&mut start, line.at).unwrap_or(0);
-        let start = String::from_utf8_lossy(&start[..read]);
-        return json!({"type": start.split('"').nth(3)});
-    };
-    json::object(bytes)
-}
+/// What is read of an event that is too long to hold, such as a long text or result.
+static DECISIVE: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("id"),
+    Pick::Field("timestamp"),
+    Pick::Field("agentId"),
+    Pick::Within(
+        "data",
+        &[
+            Pick::Field("model"),
+            Pick::Field("requestId"),
+            Pick::Field("toolCallId"),
+            Pick::Field("toolName"),
+        ],
+    ),
+];
 
 /// What an early line tells.
 fn begin(record: &mut Record, event: &Value) {
@@ -76,18 +82,21 @@ fn begin(record: &mut Record, event: &Value) {
     }
 }
 
-/// Every call of a model, sub-agents' too. Input counts what came from the cache (decision 0003).
+/// Every call of a model, sub-agents' too. Copilot's input counts what came from the cache, ours does
+/// not (decision 0003).
 fn tokens(file: &dyn Bytes) -> io::Result<Tokens> {
     let mut sum = Tokens::default();
     lines::forward(file, 0, &mut |line| {
-        let event = object(file, &line);
+        let event = json::line(file, &line, DECISIVE);
         if json::text(&event, "type") == Some("session.usage_record") {
             let usage = &event["data"]["usage"];
             let cached = json::count(usage, "cacheReadTokens");
-            sum.input += json::count(usage, "inputTokens").saturating_sub(cached);
-            sum.output += json::count(usage, "outputTokens");
-            sum.cache_read += cached;
-            sum.cache_write += json::count(usage, "cacheWriteTokens");
+            sum = sum.plus(Tokens {
+                input: json::count(usage, "inputTokens").saturating_sub(cached),
+                output: json::count(usage, "outputTokens"),
+                cache_read: cached,
+                cache_write: json::count(usage, "cacheWriteTokens"),
+            });
         }
         Flow::Continue(())
     })?;

@@ -6,10 +6,10 @@
 
 use crate::{
     agent::Stub,
-    agents::json,
+    agents::json::{self, Pick},
     evidence::{Ending, Pending, Record, Turn},
-    host::Host,
-    lines::{self, Body, Flow, Line},
+    host::{Bytes, Host},
+    lines::{self, Flow, Line},
     proof::Source,
     text,
 };
@@ -31,7 +31,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let size = file.size();
     lines::back(&*file, &mut |line| {
         let far = size - line.at > TAIL;
-        tail.older(stub, &line);
+        tail.older(stub, &*file, &line);
         match tail.newest.is_some() && (far || tail.last.is_some() && tail.model.is_some()) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -47,7 +47,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let mut left = HEAD;
     lines::forward(&*file, 0, &mut |line| {
         left -= 1;
-        begin(&mut record, &object(&line));
+        begin(&mut record, &json::line(&*file, &line, DECISIVE));
         match record.prompt.is_some() || left == 0 {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -56,13 +56,14 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     Ok(record)
 }
 
-/// Lines too long to hold replace all messages, or hold a result: what follows them decides.
-fn object(line: &Line<'_>) -> Value {
-    match line.body {
-        Body::Whole(bytes) => json::object(bytes),
-        Body::Huge(_) => Value::Null,
-    }
-}
+/// What is read of a line that is too long to hold: whose it is, and when.
+static DECISIVE: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("id"),
+    Pick::Field("timestamp"),
+    Pick::Field("model"),
+    Pick::Within("$set", &[Pick::Field("sessionId"), Pick::Field("summary")]),
+];
 
 /// What an early line tells.
 fn begin(record: &mut Record, line: &Value) {
@@ -101,8 +102,8 @@ struct Tail {
 
 impl Tail {
     /// Takes in the next older line.
-    fn older(&mut self, stub: &Stub, line: &Line<'_>) {
-        let value = object(line);
+    fn older(&mut self, stub: &Stub, file: &dyn Bytes, line: &Line<'_>) {
+        let value = json::line(file, line, DECISIVE);
         self.updated = self.updated.or_else(|| json::time(&value, "timestamp"));
         if let Some(set) = value.get("$set") {
             self.title = self.title.take().or_else(|| json::string(set, "summary"));

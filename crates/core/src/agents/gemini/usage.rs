@@ -4,7 +4,7 @@
 
 use crate::{
     agent::Stub,
-    agents::json,
+    agents::{files::is_id, json},
     evidence::Tokens,
     host::Host,
     lines::{self, Body, Flow},
@@ -12,26 +12,30 @@ use crate::{
 use serde_json::Value;
 use std::{collections::HashMap, io, path::Path};
 
-/// Tokens of a session, its sub-agents' included. Input counts what came from the cache (decision
-/// 0003); thinking is not part of the output, and is output.
+/// Tokens of a session, its sub-agents' included. Gemini's input counts what came from the cache,
+/// ours does not (decision 0003); its output does not count what it thought, ours does.
 pub(super) fn tokens(host: &dyn Host, stub: &Stub) -> io::Result<Tokens> {
     let mut messages = HashMap::new();
     scan(host, &stub.path, &mut messages)?;
-    let helpers = stub.path.with_file_name(&stub.id);
-    for entry in host.entries(&helpers).unwrap_or_default() {
-        if entry.name.ends_with(".jsonl") {
-            scan(host, &helpers.join(&entry.name), &mut messages)?;
-        }
+    let spawned = stub.path.with_file_name(&stub.id);
+    let entries = match is_id(&stub.id) {
+        true => host.entries(&spawned).unwrap_or_default(),
+        false => Vec::new(), // what stands in a chat may name any path
+    };
+    for entry in entries.iter().filter(|entry| entry.name.ends_with(".jsonl")) {
+        scan(host, &spawned.join(&entry.name), &mut messages)?;
     }
-    Ok(messages.values().fold(Tokens::default(), |sum, usage| {
-        let (count, cached) = (|key| json::count(usage, key), json::count(usage, "cached"));
-        Tokens {
-            input: sum.input + count("input").saturating_sub(cached),
-            output: sum.output + count("output") + count("thoughts"),
-            cache_read: sum.cache_read + cached,
-            cache_write: 0,
-        }
-    }))
+    Ok(messages.values().map(counted).fold(Tokens::default(), Tokens::plus))
+}
+
+fn counted(usage: &Value) -> Tokens {
+    let (count, cached) = (|key| json::count(usage, key), json::count(usage, "cached"));
+    Tokens {
+        input: count("input").saturating_sub(cached),
+        output: count("output").saturating_add(count("thoughts")),
+        cache_read: cached,
+        cache_write: 0,
+    }
 }
 
 fn scan(host: &dyn Host, path: &Path, messages: &mut HashMap<String, Value>) -> io::Result<()> {

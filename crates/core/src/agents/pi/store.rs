@@ -67,8 +67,10 @@ fn stub(host: &dyn Host, path: &Path, name: &str) -> io::Result<Option<Stub>> {
     if stat.kind != Kind::File {
         return Err(io::Error::other("not a regular file"));
     }
-    let inside = || json::string(&header(&*host.open(path).ok()?).ok()?, "id");
-    let id = id(name).map(str::to_owned).or_else(inside);
+    let id = match id(name) {
+        Some(id) => Some(id.to_owned()),
+        None => json::string(&header(&*host.open(path)?).unwrap_or_default(), "id"),
+    };
     Ok(id.map(|id| Stub { id, path: path.to_owned(), updated: stat.modified, title: None }))
 }
 

@@ -8,21 +8,16 @@ use super::{
 };
 use crate::{
     agent::Stub,
-    agents::json,
+    agents::json::{self, Pick},
     evidence::{Ending, Pending, Record, Tokens, Turn},
     host::{Bytes, Host},
-    lines::{self, Body, Flow, Line, Span},
+    lines::{self, Body, Flow},
     proof::Source,
     text,
 };
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{
-    collections::HashMap,
-    io::{self, BufReader},
-    path::Path,
-};
+use std::{collections::HashMap, io, path::Path};
 
 /// How far back the end is searched for what is only nice to know.
 const TAIL: u64 = 256 << 10;
@@ -39,7 +34,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let size = file.size();
     lines::back(&*file, &mut |line| {
         let far = size - line.at > TAIL;
-        tail.older(&entry(&*file, &line), line.at);
+        tail.older(&json::line(&*file, &line, DECISIVE), line.at);
         match tail.settled && (far || tail.is_full()) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -65,7 +60,7 @@ fn beginning(file: &dyn Bytes) -> io::Result<(Option<String>, Option<String>)> {
     let mut left = HEAD;
     lines::forward(file, 0, &mut |line| {
         left -= 1;
-        let entry = entry(file, &line);
+        let entry = json::line(file, &line, DECISIVE);
         let asked = entries::message(&entry).filter(|m| json::text(m, "role") == Some("user"));
         prompt = asked.and_then(|message| text::excerpt(&entries::said(message)?));
         if json::text(&entry, "type") == Some("session_info") {
@@ -96,14 +91,9 @@ pub(super) fn spent(host: &dyn Host, stub: &Stub) -> io::Result<(Tokens, f64)> {
             Body::Whole(bytes) => usage.find(bytes).is_some(),
             Body::Huge(_) => true,
         };
-        let billed = counts.then(|| entries::spent(&entry(&*file, &line))).flatten();
+        let billed = counts.then(|| entries::spent(&json::line(&*file, &line, DECISIVE))).flatten();
         if let Some((tokens, dollars)) = billed {
-            sum = Tokens {
-                input: sum.input.saturating_add(tokens.input),
-                output: sum.output.saturating_add(tokens.output),
-                cache_read: sum.cache_read.saturating_add(tokens.cache_read),
-                cache_write: sum.cache_write.saturating_add(tokens.cache_write),
-            };
+            sum = sum.plus(tokens);
             cost += dollars;
         }
         Flow::Continue(())
@@ -222,38 +212,29 @@ impl<'a> Tail<'a> {
     }
 }
 
-/// One entry; of one that is too long to hold, the few fields that decide.
-fn entry(file: &dyn Bytes, line: &Line<'_>) -> Value {
-    match line.body {
-        Body::Whole(bytes) => json::object(bytes),
-        Body::Huge(size) => {
-            let stream = BufReader::with_capacity(64 << 10, Span::new(file, line.at, size));
-            let lean: Option<Lean> = serde_json::from_reader(stream).ok();
-            lean.and_then(|lean| serde_json::to_value(lean).ok()).unwrap_or_default()
-        }
-    }
-}
+/// What is read of an entry that is too long to hold: the few fields that decide.
+static DECISIVE: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("id"),
+    Pick::Field("timestamp"),
+    Pick::Within("usage", USAGE),
+    Pick::Within(
+        "message",
+        &[
+            Pick::Field("role"),
+            Pick::Field("model"),
+            Pick::Field("stopReason"),
+            Pick::Field("errorMessage"),
+            Pick::Field("durationMs"),
+            Pick::Within("usage", USAGE),
+        ],
+    ),
+];
 
-#[derive(Default, Deserialize, Serialize)]
-#[serde(default)]
-struct Lean {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    id: Option<String>,
-    timestamp: Option<String>,
-    message: Option<LeanMessage>,
-    usage: Option<Value>,
-}
-
-#[derive(Default, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-struct LeanMessage {
-    role: Option<String>,
-    model: Option<String>,
-    usage: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stop_reason: Option<String>,
-    error_message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    duration_ms: Option<Value>,
-}
+static USAGE: &[Pick] = &[
+    Pick::Field("input"),
+    Pick::Field("output"),
+    Pick::Field("cacheRead"),
+    Pick::Field("cacheWrite"),
+    Pick::Within("cost", &[Pick::Field("total")]),
+];
