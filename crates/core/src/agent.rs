@@ -4,6 +4,7 @@ use crate::{
     evidence::{Record, Role, Say},
     host::{Env, Host},
     ident::ProcKey,
+    launch::{Ask, Plan, Signal},
     lines,
     proof::Source,
 };
@@ -38,6 +39,8 @@ pub struct Card {
     pub keeps_open: bool,
     /// A variable that the tools of a session carry, with the session's id.
     pub tool_variable: Option<&'static str>,
+    /// Variables that change an agent that is started from inside another: not handed on.
+    pub inherited: &'static [&'static str],
     /// It leaves no trail: the only process of a directory holds the only session written there since.
     pub infers: bool,
     /// How many characters of an id tell sessions apart at a glance.
@@ -288,6 +291,10 @@ pub trait Agent: Sync {
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {
         None
     }
+    /// How to start it for this; an error says what it cannot do, and what to do instead.
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String>;
+    /// Signals that end a process of this kind, the one that it likes best first.
+    fn ends_by(&self, role: Option<Role>) -> &'static [Signal];
     /// Where a process works, given its environment and the directory the kernel shows.
     fn directory(&self, _: &Program<'_>, _: &Env, cwd: PathBuf) -> PathBuf {
         cwd

@@ -1,11 +1,12 @@
 //! The adapter: which file answers which question.
 
-use super::{fork, known, messages, registry, store, transcript, usage};
+use super::{fork, known, launch, messages, registry, store, transcript, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
     evidence::{Record, Role},
     host::Host,
+    launch::{Ask, Plan, Signal},
     proof::shell_word,
 };
 use std::{io, path::Path};
@@ -24,6 +25,7 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
+    inherited: launch::INHERITED,
     infers: false,
     short: 8,
     known: known::KNOWN,
@@ -46,6 +48,14 @@ impl Agent for Claude {
             None => matches!(program.comm, "claude" | "claude.exe"),
         };
         is_claude.then(|| part_of(program.argv))
+    }
+
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
+        launch::plan(ask)
+    }
+
+    fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
+        launch::ends_by(role)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

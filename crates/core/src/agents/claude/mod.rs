@@ -5,6 +5,7 @@
 mod adapter;
 mod fork;
 mod known;
+mod launch;
 mod messages;
 mod registry;
 mod store;

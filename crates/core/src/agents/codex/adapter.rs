@@ -1,11 +1,12 @@
 //! The adapter: which file answers which question.
 
-use super::{known, messages, rollout, store};
+use super::{known, launch, messages, rollout, store};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
     evidence::{Record, Role},
     host::Host,
+    launch::{Ask, Plan, Signal},
     proof::shell_word,
 };
 use std::{io, path::Path};
@@ -24,6 +25,7 @@ static CARD: Card = Card {
     stays: false, // `-C` does not change the process's own
     keeps_open: true,
     tool_variable: None,
+    inherited: launch::INHERITED,
     infers: false,
     short: 13, // ids begin with their time: 13 characters are a millisecond
     known: known::KNOWN,
@@ -42,6 +44,14 @@ impl Agent for Codex {
         let name = program.exe.and_then(|exe| exe.file_name());
         let is_codex = name.is_none_or(|name| name == "codex");
         is_codex.then(|| part_of(program.argv))
+    }
+
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
+        launch::plan(ask)
+    }
+
+    fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
+        launch::ends_by(role)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

@@ -4,6 +4,7 @@
 
 mod adapter;
 mod known;
+mod launch;
 mod messages;
 mod rollout;
 mod store;

@@ -1,11 +1,12 @@
 //! The adapter: which file answers which question.
 
-use super::{events, known, messages, store};
+use super::{events, known, launch, messages, store};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::{json, words::id_behind},
     evidence::{Record, Role},
     host::Host,
+    launch::{Ask, Plan, Signal},
     proof::shell_word,
 };
 use std::{io, path::Path};
@@ -24,6 +25,7 @@ static CARD: Card = Card {
     stays: false, // a session may be resumed from anywhere
     keeps_open: true,
     tool_variable: None,
+    inherited: launch::INHERITED,
     infers: false,
     short: 8,
     known: known::KNOWN,
@@ -47,6 +49,14 @@ impl Agent for Copilot {
     /// Resumed on a terminal, 1.0.102 takes its lock with the first prompt: until then only this tells.
     fn names(&self, program: &Program<'_>) -> Option<String> {
         id_behind(program.argv, &["--session-id", "--resume", "-r"])
+    }
+
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
+        launch::plan(ask)
+    }
+
+    fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
+        launch::ends_by(role)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

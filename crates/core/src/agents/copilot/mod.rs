@@ -6,6 +6,7 @@
 mod adapter;
 mod events;
 mod known;
+mod launch;
 mod messages;
 mod store;
 

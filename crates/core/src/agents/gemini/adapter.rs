@@ -1,11 +1,12 @@
 //! The adapter: which file answers which question.
 
-use super::{chat, known, messages, store, usage};
+use super::{chat, known, launch, messages, store, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::{json, words::id_behind},
     evidence::{Record, Role},
     host::{Env, Host},
+    launch::{Ask, Plan, Signal},
 };
 use std::{
     io,
@@ -26,6 +27,7 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
+    inherited: launch::INHERITED,
     infers: true,
     short: 8,
     known: known::KNOWN,
@@ -60,6 +62,14 @@ impl Agent for Gemini {
 
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {
         Some(("GEMINI_CLI", "1"))
+    }
+
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
+        launch::plan(ask)
+    }
+
+    fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
+        launch::ends_by(role)
     }
 
     fn claims(&self, _: &dyn Host, _: &Path) -> io::Result<Claims> {

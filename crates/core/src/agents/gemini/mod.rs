@@ -5,6 +5,7 @@
 mod adapter;
 mod chat;
 mod known;
+mod launch;
 mod messages;
 mod store;
 mod usage;

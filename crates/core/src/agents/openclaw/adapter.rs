@@ -1,6 +1,6 @@
 //! The adapter: which question the gateway answers, and which its stores do.
 
-use super::{gateway, known, store};
+use super::{gateway, known, launch, store};
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
@@ -8,6 +8,7 @@ use crate::{
     agents::{json, pi::messages},
     evidence::{Record, Role},
     host::{Env, Host},
+    launch::{Ask, Plan, Signal},
     proof::shell_word,
 };
 use std::{
@@ -30,6 +31,7 @@ static CARD: Card = Card {
     stays: false,
     keeps_open: false,
     tool_variable: None,
+    inherited: launch::INHERITED,
     infers: false,
     short: 8,
     known: known::KNOWN,
@@ -68,6 +70,14 @@ impl Agent for OpenClaw {
     /// Other commands are clients, or take the gateway's lock while they run an agent themselves.
     fn part(&self, _: &Program<'_>) -> Option<Part> {
         Some(Part::Agent(Role::Server))
+    }
+
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
+        launch::plan(ask)
+    }
+
+    fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
+        launch::ends_by(role)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

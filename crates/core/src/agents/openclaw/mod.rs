@@ -10,6 +10,7 @@ mod entry;
 mod files;
 mod gateway;
 mod known;
+mod launch;
 mod lock;
 mod store;
 mod transcript;

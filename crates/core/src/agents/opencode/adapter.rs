@@ -1,12 +1,13 @@
 //! The adapter: which table, file or page answers which question.
 
-use super::{database, messages, record, server, storage, store};
+use super::{database, launch, messages, record, server, storage, store};
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
     },
     evidence::{Record, Role},
     host::{Env, Host},
+    launch::{Ask, Plan, Signal},
     proof::{Source, shell_word},
 };
 use std::{
@@ -28,6 +29,7 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
+    inherited: launch::INHERITED,
     infers: true,
     short: 12, // `ses_` and the first hex digits of its time
     known: &[],
@@ -82,6 +84,14 @@ impl Agent for OpenCode {
 
     fn spawned(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<(Stub, Source)> {
         store::spawned(host, store, id)
+    }
+
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
+        launch::plan(ask)
+    }
+
+    fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
+        launch::ends_by(role)
     }
 
     fn claims(&self, _: &dyn Host, _: &Path) -> io::Result<Claims> {

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod database;
+mod launch;
 mod messages;
 mod record;
 mod server;

@@ -1,11 +1,12 @@
 //! The adapter: which file answers which question.
 
-use super::{known, messages, store, transcript};
+use super::{known, launch, messages, store, transcript};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
     evidence::{Record, Role},
     host::{Env, Host},
+    launch::{Ask, Plan, Signal},
     proof::shell_word,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -31,6 +32,7 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: Some("PI_SESSION_ID"), // 0.82 and later
+    inherited: launch::INHERITED,
     infers: true,
     short: 13, // ids begin with their time: 13 characters are a millisecond
     known: known::KNOWN,
@@ -58,6 +60,14 @@ impl Agent for Pi {
             "pi-rpc" => runs.then_some(Part::Agent(Role::Piped)),
             _ => starting(program.argv),
         }
+    }
+
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
+        launch::plan(ask)
+    }
+
+    fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
+        launch::ends_by(role)
     }
 
     fn claims(&self, _: &dyn Host, _: &Path) -> io::Result<Claims> {

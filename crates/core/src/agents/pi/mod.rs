@@ -5,6 +5,7 @@
 mod adapter;
 pub(in crate::agents) mod entries;
 mod known;
+mod launch;
 pub(in crate::agents) mod messages;
 mod store;
 mod transcript;

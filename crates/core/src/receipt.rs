@@ -1,0 +1,116 @@
+//! What one process of ours witnessed and nobody else can know: a launch, an exit, a stop.
+//!
+//! A receipt says nothing of the state of a session. It names processes for good, so that it can
+//! never be taken for one of another process, and it expires by itself.
+
+use crate::ident::ProcKey;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// The number of these shapes.
+pub const SCHEMA: u32 = 1;
+/// How long a receipt is kept after its process was last known to be there.
+const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How long one is kept that never got a session.
+const KEPT_NAMELESS: SignedDuration = SignedDuration::from_hours(24);
+
+/// We started an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launched {
+    /// Number of the shape.
+    pub schema: u32,
+    /// Our name of the launch.
+    pub launch: String,
+    /// Which agent.
+    pub agent: String,
+    /// Its session, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The process that was started.
+    pub process: ProcKey,
+    /// When.
+    pub at: Timestamp,
+    /// Where its output is.
+    pub log: PathBuf,
+    /// The group it was launched in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Labels a person gave it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Launching with the same key again returns this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// When it is to be ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// What it can be sent more prompts through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<PathBuf>,
+    /// How it ended, if its parent saw that.
+    #[serde(skip)]
+    pub exit: Option<Exit>,
+}
+
+/// How a process ended, as its parent saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    /// Number of the shape.
+    pub schema: u32,
+    /// Its exit code, if it exited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// The signal that ended it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// When.
+    pub at: Timestamp,
+    /// Its deadline had come.
+    #[serde(default)]
+    pub overdue: bool,
+}
+
+/// We stopped a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// Number of the shape.
+    pub schema: u32,
+    /// Whose.
+    pub agent: String,
+    /// Which session it was stopped for.
+    pub session: String,
+    /// Which process.
+    pub process: ProcKey,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Exit {
+    /// The code a shell would show.
+    pub fn shown(&self) -> Option<i32> {
+        self.code.or(self.signal.map(|signal| 128 + signal))
+    }
+}
+
+impl Launched {
+    /// Nobody needs it any more. One of a process that lives never goes.
+    pub fn is_stale(&self, now: Timestamp, alive: bool) -> bool {
+        let kept = if self.session.is_some() { KEPT } else { KEPT_NAMELESS };
+        let last = self.exit.map_or(self.at, |exit| exit.at.max(self.at));
+        !alive && is_past(last, kept, now)
+    }
+}
+
+impl Stopped {
+    /// Nobody needs it any more.
+    pub fn is_stale(&self, now: Timestamp) -> bool {
+        is_past(self.at, KEPT, now)
+    }
+}
+
+/// A time in the future is as good as one long past: no clock of ours wrote it.
+fn is_past(at: Timestamp, kept: SignedDuration, now: Timestamp) -> bool {
+    let age = now.duration_since(at);
+    age > kept || age < -KEPT_NAMELESS
+}
