@@ -287,6 +287,10 @@ pub trait Agent: Sync {
     fn names(&self, _: &Program<'_>) -> Option<String> {
         None
     }
+    /// The session that a process's arguments name where it may have left it for another since.
+    fn may_name(&self, _: &Program<'_>) -> Option<String> {
+        None
+    }
     /// A variable, and its value, that every process carries which a tool of the agent started.
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {
         None
@@ -318,9 +322,13 @@ pub trait Agent: Sync {
     /// The records of a full id, the likeliest first: there may be copies, and some agents' ids are
     /// unique only per directory. `cwd` is a hint where to look.
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub>;
-    /// Whether an inference may join a session with a process that began at this moment.
-    fn may_join(&self, _: &Record, _: Timestamp) -> bool {
+    /// Whether an inference may join a session with a process of this kind that began then.
+    fn may_join(&self, _: &Record, _: Timestamp, _: Option<Role>) -> bool {
         true
+    }
+    /// A file that every process which uses this store has open: one without it holds nothing there.
+    fn always_open(&self, _: &dyn Host, _: &Path) -> Option<PathBuf> {
+        None
     }
     /// What one session says of itself.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;

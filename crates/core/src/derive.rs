@@ -136,6 +136,12 @@ fn one(seen: &Evidence, holder: &Holder) -> (State, Vec<Fact>) {
             let fact = Fact::new(Rule::Unreadable, why.clone(), source.clone());
             (State::Unknown(why), vec![fact])
         }
+        // Only a turn has tools: what is recorded of it stands elsewhere, or nowhere.
+        Reading::Absent if matches!(holder.trail, Source::Variable { .. }) => {
+            let why = "its records are not in the usual place";
+            let fact = Fact::new(Rule::ToolRunning, "a tool carries its id", holder.trail.clone());
+            (State::Unknown(why.into()), vec![fact])
+        }
         Reading::Absent => by_turn(seen, holder, &Turn::None),
         Reading::Read(record) => by_turn(seen, holder, &record.turn),
     }
@@ -270,7 +276,11 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
         for suspect in &seen.suspects {
             because.push(may_hold(suspect));
         }
-        let held = format!("may be held by pid {}", first.key.pid);
+        let mut pids: Vec<u32> = seen.suspects.iter().map(|suspect| suspect.key.pid).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+        let held = format!("may be held by pid {}", pids.join(" or "));
         return State::Unknown(match &first.silent {
             Some(silent) => format!("{silent}: {held}"),
             None => held,

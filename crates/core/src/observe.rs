@@ -105,6 +105,7 @@ impl<'a> Survey<'a> {
         survey.find_stores(env);
         for store in survey.stores.clone() {
             survey.asked(&store); // first: what a store says runs is nothing once a server told
+            survey.idle_by(&store);
             survey.claimed(&store);
             survey.opened(&store);
             survey.named(&store);

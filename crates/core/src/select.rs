@@ -126,9 +126,9 @@ fn attention(session: &Session) -> Reverse<Option<Reverse<StateName>>> {
     Reverse(open.then_some(Reverse(session.state)))
 }
 
-/// Leaves out a process that has named no session where one session is known to be all it may hold:
-/// that row says so already.
-pub fn join_unnamed(sessions: &mut Vec<Session>) {
+/// Leaves out a process that has named no session yet where one session is known to be all it may
+/// hold: that row says so already. Where `stays` says that such processes never name one, they stay.
+pub fn join_unnamed(sessions: &mut Vec<Session>, stays: impl Fn(&Session) -> bool) {
     let suspects = |session: &Session| -> Vec<ProcKey> {
         let facts = session.because.iter().filter(|because| because.rule == Rule::MayBeHeld);
         let process = |because: &Because| match &because.source {
@@ -139,7 +139,8 @@ pub fn join_unnamed(sessions: &mut Vec<Session>) {
     };
     let held: Vec<Vec<ProcKey>> = sessions.iter().map(suspects).collect();
     sessions.retain(|session| {
-        let Some(process) = session.process.as_ref().filter(|_| session.id.is_none()) else {
+        let unnamed = session.id.is_none() && !stays(session);
+        let Some(process) = session.process.as_ref().filter(|_| unnamed) else {
             return true;
         };
         let mut may = held.iter().filter(|suspects| suspects.contains(process));

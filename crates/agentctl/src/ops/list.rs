@@ -48,7 +48,9 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
         sessions.extend(found);
         problems.extend(troubles);
     }
-    join_unnamed(&mut sessions);
+    join_unnamed(&mut sessions, |session| {
+        agents::named(&session.agent).is_some_and(|agent| agent.card().infers)
+    });
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);
     sessions.truncate(ask.limit.unwrap_or(usize::MAX));

@@ -92,9 +92,30 @@ fn find(here: &Here, text: &str, depth: Depth) -> Result<Found, Error> {
     }
     match choose(&name, sessions) {
         Choice::One(session) => Ok(Found { session: *session, surveys, unread }),
-        Choice::Nothing => Err(Error::new(Kind::NoSession, format!("no session {text}"))
-            .hint("run `agentctl list -a --since all` to see every session")),
+        Choice::Nothing => Err(nothing(text, surveys)),
         Choice::Several(several) => Err(ambiguous(text, &several)),
+    }
+}
+
+/// What could not be read may hold it: then nobody can say that it is not there.
+fn nothing(text: &str, mut surveys: Vec<Survey<'_>>) -> Error {
+    let told = surveys.iter_mut().flat_map(|survey| observe::problems(survey, Vec::new()));
+    let lines: Vec<String> = told
+        .map(|problem| {
+            let path = problem.path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
+            format!("  {}: {}", problem.agent, one_line(&format!("{path}{}", problem.message)))
+        })
+        .collect();
+    match lines.is_empty() {
+        true => Error::new(Kind::NoSession, format!("no session {text}"))
+            .hint("run `agentctl list -a --since all` to see every session"),
+        false => {
+            let lines = lines.join("\n");
+            let message =
+                format!("no session {text} in what could be read, and not all could:\n{lines}");
+            Error::new(Kind::Unreadable, message)
+                .hint("run `agentctl doctor` to see what cannot be read")
+        }
     }
 }
 

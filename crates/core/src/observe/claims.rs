@@ -123,7 +123,8 @@ impl Survey<'_> {
             says: claim.about.says.clone(),
             key,
         };
-        let found = self.agent.find(self.host, store, &claim.session, claim.about.cwd.as_deref());
+        let place = claim.about.cwd.as_deref().or(cwd.as_deref());
+        let found = self.agent.find(self.host, store, &claim.session, place);
         let candidate = self.claimant(store, &claim.session, found.into_iter().next());
         if candidate.holders.is_empty() {
             candidate.about = claim.about.clone();

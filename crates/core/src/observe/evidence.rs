@@ -147,8 +147,13 @@ impl Survey<'_> {
             Reading::Read(record) => record.cwd.as_deref(),
             Reading::Absent | Reading::Failed { .. } => None,
         };
+        // A directory may be renamed under an open turn, or left for another: where processes leave no
+        // trail, the directory tells who cannot have a session only once its turn has ended.
+        let open =
+            matches!(record, Reading::Read(record) if matches!(record.turn, Turn::Open { .. }));
+        let open = open && self.agent.card().infers;
         let elsewhere = |process: &Live| match (cwd, process.works_in()) {
-            (Some(cwd), Some(own)) if self.agent.card().stays => {
+            (Some(cwd), Some(own)) if self.agent.card().stays && !open => {
                 self.host.resolve(cwd) != self.host.resolve(own)
             }
             _ => false,
@@ -163,7 +168,8 @@ impl Survey<'_> {
             let later = gone.is_none_or(|gone| process.key.start > gone);
             let unclear = self.unclear.contains(&candidate.store);
             let last = if unclear { Timestamp::MAX } else { stub.updated };
-            later && process.may_hold(&candidate.store, last) && !elsewhere(process)
+            let named = process.may_name.is_some() && process.may_name == candidate.id;
+            named || later && process.may_hold(&candidate.store, last) && !elsewhere(process)
         };
         let suspects = self.suspects.iter().filter(may);
         suspects.chain(self.between_answers(candidate, record)).map(Live::as_suspect).collect()

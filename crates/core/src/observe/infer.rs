@@ -25,8 +25,7 @@ impl Survey<'_> {
             let Some((session, source)) = by_argument.or_else(|| self.by_tool(&key)) else {
                 continue;
             };
-            let about = About { cwd: process.cwd.clone(), ..About::default() };
-            let trail = Trail::Known(key);
+            let (trail, about) = (Trail::Known(key), About::default());
             self.follow(store, Claim { session, trail, source, about });
         }
     }
@@ -66,8 +65,7 @@ impl Survey<'_> {
             }
             if let Some((store, stub)) = self.only_session(process) {
                 let source = Source::Inference { process: process.key.clone() };
-                let about = About { cwd: process.cwd.clone(), ..About::default() };
-                let trail = Trail::Known(process.key.clone());
+                let (trail, about) = (Trail::Known(process.key.clone()), About::default());
                 self.follow(&store, Claim { session: stub.id, trail, source, about });
             }
         }
@@ -86,7 +84,7 @@ impl Survey<'_> {
             }
             for stub in listing.stubs.into_iter().filter(|stub| process.since <= stub.updated) {
                 let record = self.agent.read(self.host, &stub, Depth::Glance).ok()?;
-                let joins = surely <= stub.updated && self.agent.may_join(&record, process.since);
+                let joins = surely <= stub.updated && self.may_join(&record, process);
                 let there = record.cwd.as_ref().map(|cwd| self.host.resolve(cwd));
                 if there.is_none() || there.as_deref() == process.works_in() {
                     found.push((store.clone(), stub, record, joins));
@@ -101,6 +99,23 @@ impl Survey<'_> {
         found.retain(|(_, _, record, _)| record.parent.as_ref().is_none_or(|id| !ids.contains(id)));
         let (store, stub, record, joins) = found.pop().filter(|_| found.is_empty())?;
         (joins && !self.may_be_served(&store, &stub, &record)).then_some((store, stub))
+    }
+
+    fn may_join(&self, record: &Record, process: &Live) -> bool {
+        self.agent.may_join(record, process.since, process.role)
+    }
+
+    /// Processes that lack what every process of a store has open hold nothing there.
+    pub(super) fn idle_by(&mut self, store: &Path) {
+        let Some(file) = self.agent.always_open(self.host, store) else { return };
+        for at in 0..self.live.len() {
+            if self.live[at].stores != [store.to_owned()] {
+                continue;
+            }
+            let key = self.live[at].key.clone();
+            let Ok(open) = self.host.open_files(&key) else { continue };
+            self.live[at].told |= !open.iter().any(|one| one.path == file);
+        }
     }
 
     /// A server may have written it. What a server runs it says when asked: a turn that is open and

@@ -29,6 +29,8 @@ pub(super) struct Live {
     pub(super) stores: Vec<PathBuf>,
     /// The session its arguments name.
     pub(super) named: Option<String>,
+    /// A session that its arguments name, and that it may have left since.
+    pub(super) may_name: Option<String>,
     /// Some trail leads from a session to it.
     pub(super) mapped: bool,
     /// Every session it holds would have left a trail that can be read.
@@ -76,7 +78,7 @@ impl Survey<'_> {
             Part::Untold => None,
             Part::Bystander => return None,
         };
-        let named = self.agent.names(&program);
+        let (named, may_name) = (self.agent.names(&program), self.agent.may_name(&program));
         let env = self.environment(&key);
         let cwd = self.host.cwd(&key).ok();
         // What cannot be told of a process that ends is no reason to suspect it of anything.
@@ -90,7 +92,16 @@ impl Survey<'_> {
         let env = env.unwrap_or_default();
         let stores = self.agent.stores(&env).into_iter().map(place).collect();
         let cwd = cwd.map(|cwd| self.host.resolve(&self.agent.directory(&program, &env, cwd)));
-        Some(Live { judged: true, role, argv, stores, named, cwd, ..Live::new(table, process) })
+        Some(Live {
+            judged: true,
+            role,
+            argv,
+            stores,
+            named,
+            may_name,
+            cwd,
+            ..Live::new(table, process)
+        })
     }
 
     /// A process that tells nothing of itself. One that is over holds nothing; any other, even if it
@@ -151,6 +162,7 @@ impl Live {
             cwd: None,
             stores: Vec::new(),
             named: None,
+            may_name: None,
             mapped: false,
             told: false,
             answers: false,

@@ -55,9 +55,12 @@ impl Agent for Gemini {
     /// Only of a process that answers one prompt: on a terminal, `/clear` and `/resume` go on under
     /// another id (0.61).
     fn names(&self, program: &Program<'_>) -> Option<String> {
-        let words = words(program.argv)?;
-        let one = part_of(words) == Part::Agent(Role::Headless);
-        id_behind(words, &["--session-id", "--resume", "-r"]).filter(|_| one)
+        let one = part_of(words(program.argv)?) == Part::Agent(Role::Headless);
+        self.may_name(program).filter(|_| one)
+    }
+
+    fn may_name(&self, program: &Program<'_>) -> Option<String> {
+        id_behind(words(program.argv)?, &["--session-id", "--resume", "-r"])
     }
 
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {

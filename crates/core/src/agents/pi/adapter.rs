@@ -78,7 +78,7 @@ impl Agent for Pi {
         None // each entry is appended through a file that is closed again
     }
 
-    fn may_join(&self, record: &Record, since: Timestamp) -> bool {
+    fn may_join(&self, record: &Record, since: Timestamp, _: Option<Role>) -> bool {
         // A session made later is that of another process, or of a change of session within this one.
         record.started.is_none_or(|started| started.duration_since(since) <= STARTS_WITHIN)
     }
