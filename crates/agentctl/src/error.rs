@@ -15,6 +15,12 @@ pub(crate) enum Kind {
     NoSession,
     /// Several sessions fit.
     Ambiguous,
+    /// It is not done: a directory is taken, a session is alive, a process is not the one that was meant.
+    Refused,
+    /// The agent did not start.
+    NotStarted,
+    /// The time was up.
+    TimedOut,
     /// Done, but something could not be read.
     Problems,
     /// A session is there, and what it said cannot be read.
@@ -31,6 +37,9 @@ impl Kind {
             Self::Usage => 2,
             Self::NoSession => 3,
             Self::Ambiguous => 4,
+            Self::Refused => 5,
+            Self::NotStarted => 6,
+            Self::TimedOut => 7,
             Self::Problems | Self::Unreadable => 8,
         }
     }

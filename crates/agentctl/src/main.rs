@@ -4,6 +4,8 @@ mod cli;
 mod error;
 mod host;
 mod ops;
+mod places;
+mod shim;
 mod view;
 
 use std::process::ExitCode;

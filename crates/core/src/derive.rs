@@ -290,7 +290,7 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
         let fact = format!("no live {} process holds it, or could", seen.agent);
         because.push(Fact::new(Rule::NobodyHolds, fact, source.clone()));
     }
-    ended_state(&seen.record, because)
+    ended_state(seen, because)
 }
 
 fn may_hold(suspect: &Suspect) -> Fact {
@@ -301,8 +301,8 @@ fn may_hold(suspect: &Suspect) -> Fact {
     Fact::new(Rule::MayBeHeld, fact, source).at(whole_second(suspect.since))
 }
 
-fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
-    match record {
+fn ended_state(seen: &Evidence, because: &mut Vec<Fact>) -> State {
+    match &seen.record {
         Reading::Absent => {
             let why = "the store has no record of it";
             because.push(Fact::new(Rule::Unreadable, why, Source::Blind));
@@ -319,6 +319,15 @@ fn ended_state(record: &Reading, because: &mut Vec<Fact>) -> State {
                 let fact = ended(&Ending::Failed(why.clone()));
                 because.push(Fact::new(Rule::TurnEnded, fact, line.clone()).at(*alive));
                 State::Failed(why.clone())
+            }
+            Turn::Open { alive, line, .. }
+                if let Some((at, receipt)) = seen.stop.as_ref().filter(|(at, _)| at >= alive) =>
+            {
+                let fact = "its newest turn has no end";
+                because.push(Fact::new(Rule::TurnLeftOpen, fact, line.clone()).at(*alive));
+                let fact = "its process was stopped by agentctl";
+                because.push(Fact::new(Rule::StoppedByUs, fact, receipt.clone()).at(*at));
+                State::Stopped
             }
             Turn::Open { alive, line, .. } => {
                 let fact = "its newest turn has no end";

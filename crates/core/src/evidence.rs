@@ -270,4 +270,7 @@ pub struct Evidence {
     pub blind: Option<String>,
     /// Whether the tool of a pending call runs.
     pub tool: Tool,
+    /// When we stopped a process that had it loaded, and our receipt of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<(Timestamp, Source)>,
 }

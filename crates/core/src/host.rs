@@ -2,7 +2,10 @@
 //!
 //! The program has the real ones; the test kit answers from captured trees and process tables.
 
-use crate::ident::ProcKey;
+use crate::{
+    ident::ProcKey,
+    receipt::{Launched, Stopped},
+};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -250,6 +253,14 @@ pub trait Host: Files + Kernel + Tables + Servers + Sync {
     fn now(&self) -> Timestamp;
     /// This machine's name.
     fn machine(&self) -> &str;
+    /// Our own receipts of what we launched.
+    fn launches(&self) -> &[Launched] {
+        &[]
+    }
+    /// Our own receipts of what we stopped.
+    fn stops(&self) -> &[(PathBuf, Stopped)] {
+        &[]
+    }
 }
 
 /// A whole small file; longer ones are cut at `limit`.

@@ -109,6 +109,7 @@ impl<'a> Survey<'a> {
             survey.claimed(&store);
             survey.opened(&store);
             survey.named(&store);
+            survey.launched(&store);
         }
         survey.settle();
         survey.infer();

@@ -3,7 +3,7 @@
 //! A check looks at the source: it exits 0 as long as that still shows what was seen, and not 0 when it
 //! does not. What follows from several sources together is the rule's to say.
 
-use crate::{host::CannotTell, ident::ProcKey};
+use crate::{host::CannotTell, ident::ProcKey, receipt::VARIABLE};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,13 @@ pub enum Source {
         path: PathBuf,
         /// A part of it that decides.
         shows: String,
+    },
+    /// A process that we launched for the session carries the launch's name.
+    Launch {
+        /// Our name of the launch.
+        launch: String,
+        /// Which process.
+        pid: u32,
     },
     /// That very process is alive.
     Alive {
@@ -141,6 +148,10 @@ impl Source {
             Self::File { path, shows } => {
                 format!("grep -F -- {} {}", shell_word(shows), quoted(path))
             }
+            Self::Launch { launch, pid } => {
+                let pair = shell_word(&format!("{VARIABLE}={launch}"));
+                format!("tr '\\0' '\\n' < /proc/{pid}/environ | grep -xF -- {pair}")
+            }
             Self::Alive { process } => alive(process),
             Self::Gone { process } => format!("! {{ {}; }}", alive(process)),
             Self::Lock { path, pid } => format!(
@@ -200,6 +211,8 @@ pub enum Rule {
     TurnOpen,
     /// A turn with no end, which nobody can hold, died with its process.
     TurnLeftOpen,
+    /// A turn whose process was stopped on purpose was stopped with it.
+    StoppedByUs,
     /// A turn older than the process that holds the session died with an earlier process.
     TurnOlderThanHolder,
     /// A turn with an end does not run.
@@ -240,6 +253,7 @@ impl Rule {
             Self::AgentSays => "what the live agent says of itself comes before its store",
             Self::TurnOpen => "a turn with no end, owned by a live process, runs",
             Self::TurnLeftOpen => "a turn with no end that nobody can hold died with its process",
+            Self::StoppedByUs => "a turn whose process was stopped on purpose was stopped with it",
             Self::TurnOlderThanHolder => {
                 "a turn older than the process that holds it died with an earlier process"
             }

@@ -8,6 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
+/// The variable by which a process of ours is known, and all that it starts.
+pub const VARIABLE: &str = "AGENTCTL_LAUNCH_ID";
 /// The number of these shapes.
 pub const SCHEMA: u32 = 1;
 /// How long a receipt is kept after its process was last known to be there.

@@ -8,8 +8,8 @@ mod ports;
 mod process;
 mod stat;
 
-pub(crate) use process::Refused;
 pub(super) use process::{Door, boot};
+pub(crate) use process::{Refused, key_of};
 
 use agentctl_core::{
     host::{CannotTell, Env, Kernel, OpenFile, Table, Told},

@@ -2,18 +2,21 @@
 
 #[cfg(target_os = "linux")]
 use super::Proc;
-use super::{Disk, Portable, databases::Databases, servers::Loopback};
+use super::{Disk, Portable, Receipts, databases::Databases, servers::Loopback};
+use crate::places;
 use agentctl_core::{
     host::{
         Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Stat, Table, Tables, Talk,
         Told,
     },
     ident::ProcKey,
+    receipt::{Launched, Stopped},
 };
 use jiff::Timestamp;
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::OnceLock,
     time::Duration,
 };
 
@@ -32,6 +35,7 @@ pub(crate) struct Machine<K> {
     servers: Loopback,
     kernel: K,
     name: String,
+    receipts: OnceLock<Receipts>,
 }
 
 impl Machine<Native> {
@@ -53,7 +57,25 @@ impl<K> Machine<K> {
     fn with(kernel: K, patience: Duration) -> Self {
         let servers = Loopback { patience };
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { files: Disk, databases: Databases::default(), servers, kernel, name }
+        Self {
+            files: Disk,
+            databases: Databases::default(),
+            servers,
+            kernel,
+            name,
+            receipts: OnceLock::new(),
+        }
+    }
+}
+
+impl<K: Kernel> Machine<K> {
+    fn receipts(&self) -> &Receipts {
+        self.receipts.get_or_init(|| {
+            let alive =
+                |key: &ProcKey| self.kernel.began(key.pid, key.start).map(|one| one.is_some());
+            let read = |state: PathBuf| Receipts::read(&state, Timestamp::now(), &alive);
+            places::state().map(read).unwrap_or_default()
+        })
     }
 }
 
@@ -64,6 +86,14 @@ impl<K: Kernel + Sync> Host for Machine<K> {
 
     fn machine(&self) -> &str {
         &self.name
+    }
+
+    fn launches(&self) -> &[Launched] {
+        &self.receipts().launches
+    }
+
+    fn stops(&self) -> &[(PathBuf, Stopped)] {
+        &self.receipts().stops
     }
 }
 

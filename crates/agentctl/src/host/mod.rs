@@ -4,6 +4,8 @@
 //! reads. All that depends on the operating system stands in this room.
 
 mod databases;
+#[cfg(target_os = "linux")]
+mod end;
 mod files;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -11,16 +13,20 @@ mod machine;
 #[cfg(target_os = "linux")]
 mod pidfd;
 mod portable;
+mod receipts;
 mod servers;
 #[cfg(test)]
 mod tests;
 mod watch;
 
+#[cfg(target_os = "linux")]
+pub(crate) use end::{Death, EndError, How, end};
 pub(crate) use files::Disk;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Proc, Refused};
+pub(crate) use linux::{Proc, Refused, key_of};
 pub(crate) use machine::{Machine, Native};
 #[cfg(target_os = "linux")]
 pub(crate) use pidfd::{Handle, Waited};
 pub(crate) use portable::Portable;
+pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, forget, one};
 pub(crate) use watch::{Change, Watch};

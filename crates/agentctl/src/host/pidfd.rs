@@ -1,7 +1,7 @@
 //! A grip on one process that no other can slip into.
 
 use super::linux::{Door, Refused, boot};
-use agentctl_core::ident::ProcKey;
+use agentctl_core::{ident::ProcKey, launch};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fd::{AsFd, BorrowedFd, OwnedFd},
@@ -50,10 +50,14 @@ impl Handle {
     }
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "stop and wait are not there yet"))]
 impl Handle {
     /// Sends a signal to this process, never to a later one with its pid.
-    pub(crate) fn signal(&self, signal: Signal) -> Result<(), Refused> {
+    pub(crate) fn signal(&self, signal: launch::Signal) -> Result<(), Refused> {
+        let signal = match signal {
+            launch::Signal::Interrupt => Signal::INT,
+            launch::Signal::Terminate => Signal::TERM,
+            launch::Signal::Kill => Signal::KILL,
+        };
         pidfd_send_signal(&self.fd, signal).map_err(|why| match why {
             Errno::SRCH => Refused::Gone,
             why => Refused::Untold(io::Error::from(why).to_string()),

@@ -79,7 +79,7 @@ fn store(survey: &Survey<'_>, path: &Path) -> Store {
 }
 
 /// The program as a shell would find it.
-fn on_path(host: &dyn Host, card: &Card) -> Option<PathBuf> {
+pub(super) fn on_path(host: &dyn Host, card: &Card) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&path).map(|dir| dir.join(card.binary));
     found.into_iter().find(|file| host.stat(file).is_ok())

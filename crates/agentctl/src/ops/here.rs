@@ -14,6 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy)]
 pub(crate) struct Here {
     host: &'static dyn Host,
+    portable: bool,
     limit: Option<Limit>,
 }
 
@@ -33,7 +34,12 @@ impl Here {
             false => Box::new(Machine::native(patience)),
         };
         let limit = limit.map(|whole| Limit { until: Instant::now() + whole, whole });
-        Self { host: Box::leak(host), limit }
+        Self { host: Box::leak(host), portable, limit }
+    }
+
+    /// This machine at this moment, however long ago it was first seen.
+    pub(super) fn again(&self) -> Self {
+        Self::new(self.portable, None)
     }
 
     /// The wall clock.

@@ -1,7 +1,9 @@
 //! What the program does: observe, and later act and observe again. Returns values, prints nothing.
 
+mod dirs;
 pub(crate) mod doctor;
 mod here;
+pub(crate) mod launch;
 pub(crate) mod list;
 pub(crate) mod logs;
 mod observe;

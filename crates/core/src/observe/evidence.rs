@@ -8,10 +8,11 @@ use crate::{
     host,
     ident::ProcKey,
     proof::Source,
+    receipt::{Launched, Stopped},
     wire::{Around, Session},
 };
 use jiff::Timestamp;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Survey<'_> {
     /// Adds the sessions of a store's history that were asked for or may be held.
@@ -74,6 +75,7 @@ impl Survey<'_> {
             absence: absence.map(|check| Source::Absence { check }),
             blind: hidden.or(self.blind.clone()),
             tool,
+            stop: candidate.id.as_deref().and_then(|id| self.stopped(id)),
         }
     }
 
@@ -95,8 +97,26 @@ impl Survey<'_> {
             cwd: candidate.about.cwd.clone().or(candidate.started_in.clone()),
             title: candidate.about.title.clone(),
             started: candidate.about.started,
+            launch: self.launch(candidate),
+            now: self.host.now(),
         };
         (Session::new(seen, verdict, around), problem)
+    }
+
+    /// The last time that we stopped it.
+    fn stopped(&self, id: &str) -> Option<(Timestamp, Source)> {
+        let name = self.agent.card().name;
+        let own = |(_, stop): &&(PathBuf, Stopped)| stop.session == id && stop.agent == name;
+        let (path, stop) = self.host.stops().iter().filter(own).max_by_key(|(_, stop)| stop.at)?;
+        Some((stop.at, Source::File { path: path.clone(), shows: id.to_owned() }))
+    }
+
+    /// Our newest launch of it.
+    fn launch(&self, candidate: &Candidate) -> Option<Launched> {
+        let name = self.agent.card().name;
+        let own = |one: &&Launched| one.session == candidate.id && one.agent == name;
+        let launches = self.host.launches().iter().filter(|_| candidate.id.is_some());
+        launches.filter(own).max_by_key(|one| one.at).cloned()
     }
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {

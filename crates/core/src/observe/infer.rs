@@ -6,6 +6,7 @@ use crate::{
     evidence::{Holder, Record, Role, Turn},
     ident::ProcKey,
     proof::Source,
+    receipt::Launched,
 };
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,37 @@ impl Survey<'_> {
             let (trail, about) = (Trail::Known(key), About::default());
             self.follow(store, Claim { session, trail, source, about });
         }
+    }
+
+    /// Sessions that we launched a process for, where the agent itself leaves no trail.
+    pub(super) fn launched(&mut self, store: &Path) {
+        for at in 0..self.live.len() {
+            let process = &self.live[at];
+            let Some(launch) = process.launch.clone().filter(|_| !process.mapped) else { continue };
+            if !process.uses(store) || self.launches(process) || self.is_within(process) {
+                continue;
+            }
+            let own = |one: &&Launched| one.launch == launch && one.agent == self.agent.card().name;
+            let Some(receipt) = self.host.launches().iter().find(own) else { continue };
+            let Some(session) = receipt.session.clone() else { continue };
+            let role = if receipt.input.is_some() { Role::Piped } else { Role::Headless };
+            let key = process.key.clone();
+            let source = Source::Launch { launch, pid: key.pid };
+            let about = About { role: Some(role), ..About::default() };
+            self.follow(store, Claim { session, trail: Trail::Known(key), source, about });
+        }
+    }
+
+    /// A process of the same launch is above it: it is a tool of that one, and has a session of its own.
+    fn is_within(&self, process: &Live) -> bool {
+        let Ok(table) = self.host.table() else { return false };
+        let above = |other: &Live| {
+            other.key != process.key
+                && other.launch == process.launch
+                && !self.launches(other)
+                && table.descendants(other.key.pid).contains(&process.key.pid)
+        };
+        self.live.iter().any(above)
     }
 
     fn by_tool(&self, key: &ProcKey) -> Option<(String, Source)> {

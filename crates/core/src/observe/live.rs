@@ -6,6 +6,7 @@ use crate::{
     evidence::Role,
     host::{Env, Process, Table},
     ident::ProcKey,
+    receipt::VARIABLE,
 };
 use jiff::Timestamp;
 use std::{
@@ -29,6 +30,8 @@ pub(super) struct Live {
     pub(super) stores: Vec<PathBuf>,
     /// The session its arguments name.
     pub(super) named: Option<String>,
+    /// Our launch, if it or an ancestor was launched by us.
+    pub(super) launch: Option<String>,
     /// A session that its arguments name, and that it may have left since.
     pub(super) may_name: Option<String>,
     /// Some trail leads from a session to it.
@@ -91,6 +94,7 @@ impl Survey<'_> {
         };
         let env = env.unwrap_or_default();
         let stores = self.agent.stores(&env).into_iter().map(place).collect();
+        let launch = env.get(VARIABLE).and_then(|launch| launch.to_str()).map(str::to_owned);
         let cwd = cwd.map(|cwd| self.host.resolve(&self.agent.directory(&program, &env, cwd)));
         Some(Live {
             judged: true,
@@ -99,6 +103,7 @@ impl Survey<'_> {
             stores,
             named,
             may_name,
+            launch,
             cwd,
             ..Live::new(table, process)
         })
@@ -112,7 +117,7 @@ impl Survey<'_> {
 
     fn environment(&self, key: &ProcKey) -> Option<Env> {
         let mut names = self.agent.card().variables.to_vec();
-        names.push("HOME");
+        names.extend(["HOME", VARIABLE]);
         self.host.env(key, &names).ok()
     }
 
@@ -162,6 +167,7 @@ impl Live {
             cwd: None,
             stores: Vec::new(),
             named: None,
+            launch: None,
             may_name: None,
             mapped: false,
             told: false,

@@ -6,6 +6,7 @@ use crate::{
     evidence::{Evidence, Need, Reading, Record, Role, Tokens, Turn},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
+    receipt::Launched,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -125,6 +126,15 @@ pub struct Session {
     /// Our launch, if we launched it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch_id: Option<String>,
+    /// What its process wrote, if we launched it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
+    pub log: Option<PathBuf>,
+    /// When its process is to be ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// That moment has passed, and it is still alive: nobody is there to end it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub overdue: bool,
     /// Version of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -150,6 +160,10 @@ pub struct Around {
     pub title: Option<String>,
     /// When the process registered, if there is no record.
     pub started: Option<Timestamp>,
+    /// Our launch of it.
+    pub launch: Option<Launched>,
+    /// The moment of asking.
+    pub now: Timestamp,
 }
 
 impl Session {
@@ -163,6 +177,7 @@ impl Session {
             Reading::Absent | Reading::Failed { .. } => None,
         };
         let record = record.unwrap_or_else(|| Record::of(Turn::None));
+        let (launch, now) = (around.launch, around.now);
         let first = holders.first();
         let begun = record.started.or(around.started).or(first.map(derive::began));
         let updated = record.updated.or(around.written);
@@ -170,7 +185,7 @@ impl Session {
             Turn::Ended { at, .. } => Some(*at),
             Turn::Open { .. } | Turn::None => updated,
         });
-        Self {
+        let session = Self {
             id,
             adapter: agent.clone(),
             agent,
@@ -207,9 +222,30 @@ impl Session {
             forked_from: record.forked_from,
             archived: record.archived,
             launch_id: None,
+            log: None,
+            deadline: None,
+            overdue: false,
             version: record.version,
             source: around.source,
             because: verdict.because.into_iter().map(Because::from).collect(),
+        };
+        match launch {
+            Some(launch) => session.launched(launch, now),
+            None => session,
+        }
+    }
+
+    /// With what only we know of it.
+    fn launched(self, launch: Launched, now: Timestamp) -> Self {
+        Self {
+            exit_code: launch.exit.filter(|_| !self.live).and_then(|exit| exit.shown()),
+            group: launch.group,
+            labels: launch.labels,
+            overdue: self.live && launch.deadline.is_some_and(|deadline| deadline < now),
+            deadline: launch.deadline,
+            log: Some(launch.log),
+            launch_id: Some(launch.launch),
+            ..self
         }
     }
 }

@@ -125,9 +125,10 @@ pub(crate) fn evidence() -> impl Strategy<Value = Evidence> {
     let id = prop_oneof![1 => Just(None), 4 => Just(Some("id".to_owned()))];
     // Nothing at all is what most evidence has of most things, and where the rules at the end apply.
     let seen = (few(holder()), few(source()), few(suspect()));
-    let rest = (option::of(source()), option::weighted(0.2, words()), tool());
+    let stop = option::weighted(0.3, (moment(), source()));
+    let rest = (option::of(source()), option::weighted(0.2, words()), tool(), stop);
     (id, reading(), seen, rest).prop_map(
-        |(id, record, (holders, lost, suspects), (absence, blind, tool))| Evidence {
+        |(id, record, (holders, lost, suspects), (absence, blind, tool, stop))| Evidence {
             agent: "agent".into(),
             id,
             record,
@@ -137,6 +138,7 @@ pub(crate) fn evidence() -> impl Strategy<Value = Evidence> {
             absence,
             blind,
             tool,
+            stop,
         },
     )
 }

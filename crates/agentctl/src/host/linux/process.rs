@@ -62,6 +62,15 @@ pub(crate) fn boot() -> Told<String> {
     }
 }
 
+/// The name of the process that has this pid now. Only its parent knows that it is the right one.
+pub(crate) fn key_of(pid: u32) -> Result<ProcKey, Refused> {
+    let line = std::fs::read(format!("/proc/{pid}/stat")).map_err(|_| Refused::Gone)?;
+    let seen = Line::parse(&line).and_then(|line| line.numbers());
+    let seen = seen.ok_or_else(|| Refused::Untold("its stat line is not understood".to_owned()))?;
+    let boot = boot().map_err(|why| Refused::Untold(why.0))?;
+    Ok(ProcKey { pid, start: seen.start, boot })
+}
+
 /// An open `/proc/<pid>`. The kernel ties the descriptor to the process and not to the number, so
 /// that whatever is read through it is the process's own, or nothing.
 #[derive(Debug)]

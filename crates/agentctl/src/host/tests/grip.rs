@@ -16,13 +16,13 @@ fn a_signal_ends_the_one_it_was_meant_for() {
     let handle = Handle::open(&key).expect("a handle");
     assert!(handle.is_alive().expect("an answer"));
     assert_eq!(handle.wait(Some(Duration::from_millis(5))).expect("a wait"), Waited::TimedOut);
-    handle.signal(Signal::TERM).expect("a signal");
+    handle.signal(launch::Signal::Terminate).expect("a signal");
     assert_eq!(handle.wait(Some(Duration::from_secs(20))).expect("a wait"), Waited::Ended);
     assert!(!handle.is_alive().expect("an answer"));
     assert_eq!(Handle::open(&key).expect_err("a zombie"), Refused::Gone);
     let status = child.0.wait().expect("a status");
     assert_eq!(status.signal(), Some(Signal::TERM.as_raw()));
-    assert_eq!(handle.signal(Signal::TERM), Err(Refused::Gone));
+    assert_eq!(handle.signal(launch::Signal::Terminate), Err(Refused::Gone));
     assert_eq!(handle.wait(None).expect("a wait"), Waited::Ended);
     assert_eq!(Handle::open(&key).expect_err("collected"), Refused::Gone);
 }
@@ -89,6 +89,6 @@ fn recycle() {
     assert_eq!(proc.open_files(&key), Err(reused));
     assert_eq!(proc.began(pid, key.start), Ok(None));
     assert_eq!(Handle::open(&key).expect_err("another process"), Refused::Reused);
-    assert_eq!(handle.signal(Signal::KILL), Err(Refused::Gone));
+    assert_eq!(handle.signal(launch::Signal::Kill), Err(Refused::Gone));
     assert!(Handle::open(&new.key(&proc)).expect("the new one").is_alive().expect("an answer"));
 }

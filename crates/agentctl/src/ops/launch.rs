@@ -1,0 +1,396 @@
+//! Starts an agent, and returns once its session is really there.
+
+use super::{Here, dirs::Claimed, list, observe};
+use crate::{
+    error::{Error, Kind},
+    host::{EndError, LAUNCHES, end, forget, one},
+    places,
+    shim::{Orders, Report, STAGES, make_dir},
+};
+use agentctl_core::{
+    agent::{Agent, Depth},
+    agents,
+    host::Host,
+    launch::{self, Earlier, Id, Input, Permission, Plan},
+    observe::History,
+    receipt::{Launched, SCHEMA},
+    select::{Filter, Order},
+    wire::Session,
+};
+use jiff::{SignedDuration, Timestamp};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// An agent that has no session by then is ended.
+const LIMIT: Duration = Duration::from_secs(60);
+/// How long an agent that is ended for it may take.
+const GRACE: Duration = Duration::from_secs(2);
+/// How much of a failed agent's output is repeated.
+const LINES: usize = 12;
+
+/// What is asked for.
+pub(crate) struct Ask {
+    pub(crate) agent: &'static dyn Agent,
+    pub(crate) prompt: String,
+    pub(crate) cwd: PathBuf,
+    pub(crate) model: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) group: Option<String>,
+    pub(crate) force: bool,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) permission: Permission,
+    pub(crate) system: Option<String>,
+    pub(crate) key: Option<String>,
+    pub(crate) steerable: bool,
+    pub(crate) more: Vec<String>,
+    /// The conversation to go on with: its id, its record, and whether in a copy.
+    pub(crate) earlier: Option<(String, PathBuf, bool)>,
+}
+
+/// How an agent would be started.
+pub(crate) struct Dry {
+    pub(crate) argv: Vec<String>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) without: Vec<&'static str>,
+    pub(crate) input: &'static str,
+}
+
+/// What a launch would do.
+pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<Dry, Error> {
+    let id = fresh_id();
+    let plan = plan(ask, &id, "LAUNCH")?;
+    let program = program(here.host(), ask.agent)?;
+    Ok(Dry {
+        argv: argv(&program, &plan, ask),
+        cwd: ask.cwd.clone(),
+        env: variables(&plan, ask),
+        without: inherited(),
+        input: match plan.input {
+            Input::Text(_) => "the prompt",
+            Input::Open(_) => "the prompt, and then what is sent to it",
+            Input::Nothing => "nothing",
+        },
+    })
+}
+
+/// Launches an agent.
+pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
+    if let Some(session) = earlier_of_key(here, ask)? {
+        return Ok(session);
+    }
+    let state = places::state().ok_or_else(|| {
+        Error::new(Kind::Io, "cannot tell where our files go").hint("set HOME or AGENTCTL_HOME")
+    })?;
+    let dir = state.join(LAUNCHES);
+    make_dir(&dir).map_err(|why| unwritable(&dir, &why))?;
+    let program = program(here.host(), ask.agent)?;
+    let (id, launch) = (fresh_id(), fresh_id().replace('-', "")[..12].to_owned());
+    let plan = plan(ask, &id, &launch)?;
+    let claimed = Claimed::take(here, &state, &ask.cwd, ask.force)?;
+    let start = Start { here, ask, receipt: dir.join(format!("{launch}.json")), launch, claimed };
+    let reports = start.begin(&program, &plan)?;
+    start.follow(&reports)
+}
+
+fn fresh_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+fn unwritable(path: &Path, why: &io::Error) -> Error {
+    Error::new(Kind::Io, format!("cannot write {}: {why}", path.display())).hint(
+        "make room or set AGENTCTL_HOME to a directory that can be written; nothing was started",
+    )
+}
+
+/// The session that was launched with this key before.
+fn earlier_of_key(here: &Here, ask: &Ask) -> Result<Option<Session>, Error> {
+    let Some(key) = &ask.key else { return Ok(None) };
+    let name = ask.agent.card().name;
+    let launches = here.host().launches().iter();
+    let mut same = launches.filter(|one| one.key.as_ref() == Some(key) && one.agent == name);
+    let Some(id) = same.find_map(|one| one.session.clone()) else { return Ok(None) };
+    super::status::status(here, &id, Depth::Glance).map(|found| Some(found.session))
+}
+
+fn program(host: &dyn Host, agent: &dyn Agent) -> Result<PathBuf, Error> {
+    super::doctor::on_path(host, agent.card()).ok_or_else(|| {
+        let card = agent.card();
+        Error::new(
+            Kind::NotStarted,
+            format!("{} is not installed: no `{}` on PATH", card.title, card.binary),
+        )
+        .hint("run `agentctl doctor` to see which agents are there")
+    })
+}
+
+fn plan(asked: &Ask, id: &str, launch: &str) -> Result<Plan, Error> {
+    let ask = asked;
+    let earlier =
+        ask.earlier.as_ref().map(|(id, record, fork)| Earlier { id, record, fork: *fork });
+    let ask = launch::Ask {
+        prompt: &ask.prompt,
+        cwd: &ask.cwd,
+        id,
+        launch,
+        model: ask.model.as_deref(),
+        permission: ask.permission,
+        system: ask.system.as_deref(),
+        name: ask.name.as_deref(),
+        earlier,
+        steerable: ask.steerable,
+    };
+    let title = asked.agent.card().title;
+    let plan = asked.agent.plan(&ask);
+    plan.map_err(|why| Error::new(Kind::Usage, format!("{title} cannot be started so: {why}")))
+}
+
+fn argv(program: &Path, plan: &Plan, ask: &Ask) -> Vec<String> {
+    let program = program.to_string_lossy().into_owned();
+    [program].into_iter().chain(plan.args.iter().cloned()).chain(ask.more.iter().cloned()).collect()
+}
+
+fn variables(plan: &Plan, ask: &Ask) -> Vec<(String, String)> {
+    let own = plan.env.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+    own.chain(ask.env.iter().cloned()).collect()
+}
+
+/// Whoever launches may be an agent itself: what it was told is not for its children.
+fn inherited() -> Vec<&'static str> {
+    agents::ALL.iter().flat_map(|agent| agent.card().inherited).copied().collect()
+}
+
+/// A launch that is under way.
+struct Start<'a> {
+    here: &'a Here,
+    ask: &'a Ask,
+    receipt: PathBuf,
+    launch: String,
+    claimed: Claimed,
+}
+
+impl Start<'_> {
+    /// Starts the shim, and listens to it.
+    fn begin(&self, program: &Path, plan: &Plan) -> Result<Receiver<Report>, Error> {
+        let orders = self.orders(program, plan);
+        let path = self.receipt.with_extension("orders");
+        let input = self.input(plan).map_err(|why| self.undone(&why))?;
+        private(&path)
+            .and_then(|mut file| file.write_all(&serde_json::to_vec(&orders)?))
+            .map_err(|why| self.undone(&why))?;
+        let lock = self.claimed.lock().map_err(|why| self.undone(&why))?;
+        let shim = std::env::current_exe().and_then(|me| {
+            let mut command = Command::new(me);
+            command.args(["__shim", STAGES[0]]).arg(&path);
+            command.stdin(input).stdout(Stdio::piped()).stderr(lock).spawn()
+        });
+        let mut shim = shim.map_err(|why| self.undone(&why))?;
+        let pipe = shim.stdout.take().expect("it was asked for");
+        let (tell, reports) = mpsc::channel();
+        thread::spawn(move || {
+            let _ = shim.wait(); // its first stage goes at once
+            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                if let Ok(report) = serde_json::from_str(&line) {
+                    let _ = tell.send(report);
+                }
+            }
+        });
+        Ok(reports)
+    }
+
+    fn orders(&self, program: &Path, plan: &Plan) -> Orders {
+        let ask = self.ask;
+        let now = Timestamp::now();
+        let after = |time| {
+            now.saturating_add(SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)).ok()
+        };
+        let (session, mark) = match &plan.id {
+            Id::Chosen(id) => (Some(id.clone()), None),
+            Id::Told(mark) => (None, Some(mark.clone())),
+        };
+        let mut labels = ask.labels.clone();
+        labels.extend(ask.name.clone().map(|name| ("name".to_owned(), name)));
+        let receipt = Launched {
+            schema: SCHEMA,
+            launch: self.launch.clone(),
+            agent: ask.agent.card().name.to_owned(),
+            session,
+            process: agentctl_core::ident::ProcKey { pid: 0, start: 0, boot: String::new() },
+            at: now,
+            log: self.receipt.with_extension("log"),
+            group: ask.group.clone(),
+            labels,
+            key: ask.key.clone(),
+            deadline: ask.timeout.and_then(after),
+            input: matches!(plan.input, Input::Open(_)).then(|| self.receipt.with_extension("in")),
+            exit: None,
+        };
+        Orders {
+            argv: argv(program, plan, ask),
+            cwd: ask.cwd.clone(),
+            env: variables(plan, ask),
+            without: inherited().into_iter().map(str::to_owned).collect(),
+            receipt,
+            mark,
+            ends_by: ask.agent.ends_by(None).to_vec(),
+        }
+    }
+
+    /// What the agent will read: a file without a name, so that no copy of the prompt is left.
+    fn input(&self, plan: &Plan) -> io::Result<Stdio> {
+        let (text, open) = match &plan.input {
+            Input::Nothing => return Ok(Stdio::null()),
+            Input::Text(text) => (text, false),
+            Input::Open(text) => (text, true),
+        };
+        if open {
+            make_fifo(&self.receipt.with_extension("in"), text)?;
+            return Ok(Stdio::null());
+        }
+        let path = self.receipt.with_extension("prompt");
+        let mut file = private(&path)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.seek(SeekFrom::Start(0)));
+        fs::remove_file(&path)?;
+        written.map(|_| file.into())
+    }
+
+    /// Waits until the session is there, or its agent is not.
+    fn follow(&self, reports: &Receiver<Report>) -> Result<Session, Error> {
+        let began = Instant::now();
+        let mut pause = Duration::from_millis(30);
+        let mut started = false;
+        loop {
+            match reports.recv_timeout(pause) {
+                Ok(Report::NotStarted(why)) => return Err(self.failed(&why)),
+                Ok(Report::Started(_)) => started = true,
+                Ok(Report::Ended { code, signal }) => return self.ended(code, signal),
+                Err(RecvTimeoutError::Disconnected) if !started => {
+                    return Err(self.failed("our shim was ended before it started the agent"));
+                }
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause), // only the shim is gone
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if started && let Some(session) = self.look(History::Skip, &|session| session.live) {
+                self.claimed.release();
+                return Ok(session);
+            }
+            if began.elapsed() > LIMIT {
+                return Err(self.hung());
+            }
+            pause = (pause * 3 / 2).min(Duration::from_millis(250));
+        }
+    }
+
+    /// The session of this launch, seen anew.
+    fn look(&self, history: History, fits: &dyn Fn(&Session) -> bool) -> Option<Session> {
+        let ask = list::Ask {
+            agents: vec![self.ask.agent.card().name.to_owned()],
+            history,
+            depth: Depth::Glance,
+            filter: Filter::default(),
+            order: Order::Updated,
+            limit: None,
+        };
+        let found = list::list(&self.here.again(), &ask).sessions.into_iter();
+        let own = |session: &Session| session.launch_id.as_ref() == Some(&self.launch);
+        let mut found = found.filter(|session| own(session) && session.id.is_some());
+        found.find(|session| fits(session))
+    }
+
+    /// The agent ended before its session was seen alive: it may have been quick.
+    fn ended(&self, code: Option<i32>, signal: Option<i32>) -> Result<Session, Error> {
+        let launch: Option<Launched> = one(&self.receipt);
+        let since = launch.map_or_else(Timestamp::now, |launch| launch.at);
+        let written = |session: &Session| session.updated_at.is_some_and(|at| at >= since);
+        if let Some(session) = self.look(History::Since(since), &written) {
+            return Ok(session);
+        }
+        let how = match (code, signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => "no exit code".to_owned(),
+        };
+        Err(self.failed(&format!("it ended before it had a session ({how})")))
+    }
+
+    /// Too long without a session: ended, with all that it started.
+    fn hung(&self) -> Error {
+        let launch: Option<Launched> = one(&self.receipt);
+        let signals = self.ask.agent.ends_by(None);
+        let mut rest = String::new();
+        if let Some(launch) = &launch {
+            let go = || Ok::<(), Infallible>(());
+            match end(&launch.process, signals, GRACE, go) {
+                Ok(_) => {}
+                Err(EndError::CalledOff(never)) => match never {},
+                Err(EndError::Refused(why)) => rest = format!(", and cannot be ended: {why}"),
+            }
+        }
+        self.failed(&format!("it had no session after {LIMIT:?}{rest}"))
+    }
+
+    /// Nothing is left of a launch that failed but its error.
+    fn failed(&self, why: &str) -> Error {
+        let log = self.receipt.with_extension("log");
+        let said = last_lines(&log);
+        for file in ["orders", "prompt", "in", "log", "exit", "json"] {
+            let _ = fs::remove_file(self.receipt.with_extension(file));
+        }
+        self.claimed.release();
+        let title = self.ask.agent.card().title;
+        let said = if said.is_empty() { said } else { format!("\n{said}") };
+        Error::new(Kind::NotStarted, format!("{title} did not start: {why}{said}"))
+            .hint("nothing was left behind; mend what it says and launch it again")
+    }
+
+    fn undone(&self, why: &io::Error) -> Error {
+        for file in ["orders", "prompt", "in"] {
+            let _ = fs::remove_file(self.receipt.with_extension(file));
+        }
+        self.claimed.release();
+        unwritable(&self.receipt, why)
+    }
+}
+
+fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// A channel that holds its first words until somebody reads them. A pipe holds 64 KiB.
+fn make_fifo(path: &Path, text: &str) -> io::Result<()> {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    if text.len() > 60 << 10 {
+        return Err(io::Error::other("the first prompt of a steerable session is at most 60 KiB"));
+    }
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+    Ok(())
+}
+
+fn last_lines(log: &Path) -> String {
+    const TAIL: u64 = 16 << 10;
+    let read = || -> io::Result<String> {
+        let mut file = File::open(log)?;
+        let from = file.metadata()?.len().saturating_sub(TAIL);
+        file.seek(SeekFrom::Start(from))?;
+        let mut tail = Vec::new();
+        file.take(TAIL).read_to_end(&mut tail)?;
+        Ok(String::from_utf8_lossy(&tail).into_owned())
+    };
+    let text = read().unwrap_or_default();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.len().saturating_sub(LINES);
+    let cut = |line: &&str| format!("  {}", agentctl_core::text::one_line(line));
+    lines[last..].iter().map(cut).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,9 @@
+//! The agent's parent: it outlives everyone, waits for the agent, and writes down how it ended.
+
+mod orders;
+mod run;
+mod write;
+
+pub(crate) use orders::{Orders, Report};
+pub(crate) use run::{STAGES, run};
+pub(crate) use write::{make_dir, whole};
