@@ -337,9 +337,9 @@ pub trait Agent: Sync {
     fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
         lines_since(|line| self.messages(line), host, &stub.path, at)
     }
-    /// The file that changes when the session says more.
-    fn grows(&self, stub: &Stub) -> PathBuf {
-        stub.path.clone()
+    /// The file that changes when the session says more; `None` where no one file does.
+    fn grows(&self, stub: &Stub) -> Option<PathBuf> {
+        Some(stub.path.clone())
     }
     /// The shape of a transcript line, for drift: `None` where it is none.
     fn shape(&self, line: &[u8]) -> Option<Shape>;

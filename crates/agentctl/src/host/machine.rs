@@ -49,11 +49,11 @@ impl Machine<Portable> {
 }
 
 impl<K> Machine<K> {
-    /// `patience` is how long a server may keep us waiting.
+    /// `patience` is how long a server or a database may keep us waiting.
     fn with(kernel: K, patience: Duration) -> Self {
         let servers = Loopback { patience };
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { files: Disk, databases: Databases::default(), servers, kernel, name }
+        Self { files: Disk, databases: Databases::new(patience), servers, kernel, name }
     }
 }
 

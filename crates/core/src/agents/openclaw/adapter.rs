@@ -116,8 +116,8 @@ impl Agent for OpenClaw {
         store::since(host, stub, at)
     }
 
-    fn grows(&self, stub: &Stub) -> PathBuf {
-        store::grows(stub)
+    fn grows(&self, stub: &Stub) -> Option<PathBuf> {
+        Some(store::grows(stub))
     }
 
     fn shape(&self, line: &[u8]) -> Option<Shape> {

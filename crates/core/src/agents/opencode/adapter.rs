@@ -1,6 +1,6 @@
 //! The adapter: which table, file or page answers which question.
 
-use super::{database, messages, record, server, storage, store};
+use super::{cursor::Cursor, database, messages, record, server, storage, store};
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
@@ -41,9 +41,9 @@ impl Agent for OpenCode {
     fn stores(&self, env: &Env) -> Vec<PathBuf> {
         let given = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let usual = || given("HOME").map(|home| home.join(CARD.home));
-        let data = given("XDG_DATA_HOME").map(|dir| dir.join("opencode")).or_else(usual);
-        let Some(data) = data else { return Vec::new() };
-        vec![given("OPENCODE_DB").map_or(data.clone(), |db| data.join(db))]
+        let place = given("XDG_DATA_HOME").map(|dir| dir.join("opencode")).or_else(usual);
+        let Some(place) = place else { return Vec::new() };
+        vec![given("OPENCODE_DB").map_or(place.clone(), |db| place.join(db))]
     }
 
     fn may_be(&self, comm: &str) -> bool {
@@ -121,21 +121,25 @@ impl Agent for OpenCode {
     }
 
     fn tail(&self, host: &dyn Host, stub: &Stub, count: usize) -> io::Result<(Vec<Message>, u64)> {
-        let (mut said, at) = messages::of(&pieces(host, stub, Window::Last(count))?, None);
+        let cursor = Cursor::at(host.now());
+        let mut said = messages::of(&pieces(host, stub, Window { last: count, since: cursor })?);
+        let next = cursor.after(&said).number();
         said.drain(..said.len().saturating_sub(count));
-        Ok((said, at))
+        Ok((said.into_iter().map(|one| one.message).collect(), next))
     }
 
     fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
-        let (said, next) = messages::of(&pieces(host, stub, Window::Since(at))?, Some(at));
-        Ok((said, next.max(at)))
+        let cursor = Cursor::of(at);
+        let later = Cursor::at(host.now());
+        let said = messages::of(&pieces(host, stub, Window { last: 0, since: cursor })?);
+        let next = if later.settled() > cursor.settled() { later } else { cursor };
+        let next = next.after(&said).number();
+        Ok((cursor.rest(said).into_iter().map(|one| one.message).collect(), next))
     }
 
-    fn grows(&self, stub: &Stub) -> PathBuf {
-        match store::is_file(stub) {
-            true => stub.path.clone(),
-            false => database::log(&stub.path),
-        }
+    fn grows(&self, stub: &Stub) -> Option<PathBuf> {
+        // Each message is a directory of its own for its parts: no one file tells.
+        (!store::is_file(stub)).then(|| database::log(&stub.path))
     }
 
     fn shape(&self, _: &[u8]) -> Option<Shape> {
@@ -143,13 +147,13 @@ impl Agent for OpenCode {
     }
 }
 
-/// Which pieces of a session are asked for.
+/// Which pieces of a session are asked for: these and those.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Window {
+pub(super) struct Window {
     /// Those of its last messages, this many.
-    Last(usize),
-    /// Those written after this moment, in milliseconds since 1970.
-    Since(u64),
+    pub(super) last: usize,
+    /// Those that may not be written for good by then.
+    pub(super) since: Cursor,
 }
 
 fn pieces(host: &dyn Host, stub: &Stub, window: Window) -> io::Result<Vec<messages::Piece>> {
@@ -171,9 +175,15 @@ impl<'a> Words<'a> {
 
     /// The first word that is neither an option nor its value.
     fn command(&self) -> Option<&'a str> {
+        self.plain().next()
+    }
+
+    /// Words that are neither an option nor its value.
+    fn plain(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         const VALUED: &[&str] = &[
             "--agent",
             "--cors",
+            "--event",
             "--hostname",
             "--log-level",
             "--mdns-domain",
@@ -182,11 +192,12 @@ impl<'a> Words<'a> {
             "--prompt",
             "--replay-limit",
             "--session",
+            "--token",
             "-m",
             "-s",
         ];
         let mut value = false;
-        self.0.iter().map(String::as_str).find(|word| {
+        self.0.iter().map(String::as_str).filter(move |word| {
             let skip = value || word.starts_with('-');
             value = !value && VALUED.contains(word);
             !skip
@@ -208,7 +219,7 @@ impl<'a> Words<'a> {
     }
 
     fn part(&self) -> Part {
-        const HELPERS: &[&str] = &[
+        const BYSTANDERS: &[&str] = &[
             "agent",
             "attach",
             "auth",
@@ -236,8 +247,10 @@ impl<'a> Words<'a> {
             Some("run") if self.value(&["--attach"]).is_some() => Part::Bystander,
             Some("run") if self.has(&["--interactive", "-i"]) => Part::Agent(Role::Interactive),
             Some("run") => Part::Agent(Role::Headless),
+            // 1.18.33 prompts a session of its own there, for an event of a repository.
+            Some("github") if self.plain().nth(1) == Some("run") => Part::Agent(Role::Headless),
             Some("acp" | "serve" | "web") => Part::Agent(Role::Server),
-            Some(command) if HELPERS.contains(&command) => Part::Bystander,
+            Some(command) if BYSTANDERS.contains(&command) => Part::Bystander,
             Some(_) | None => Part::Agent(Role::Interactive),
         }
     }
@@ -270,6 +283,8 @@ mod tests {
         assert_eq!(part("opencode run --attach http://localhost:4096 hello"), Part::Bystander);
         assert_eq!(part("opencode acp"), Part::Agent(Role::Server));
         assert_eq!(part("opencode session list"), Part::Bystander);
+        assert_eq!(part("opencode github install"), Part::Bystander);
+        assert_eq!(part("opencode github --token x run"), Part::Agent(Role::Headless));
         assert_eq!(part("opencode run -- --help"), Part::Agent(Role::Headless));
     }
 

@@ -21,7 +21,8 @@ use std::{
 const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
 const USER: &str = "OPENCODE_SERVER_USERNAME";
 
-/// Every session it runs; none without asking where no turn is open that it could run.
+/// Every session it runs; none without asking where no turn is open that it could run. Of sessions in
+/// files nothing is asked: no server that writes them was ever seen to answer (1.1.65 was not tried).
 pub(super) fn claims(
     host: &dyn Host,
     store: &Path,
@@ -30,6 +31,9 @@ pub(super) fn claims(
     let mut directories: Vec<PathBuf> = Vec::new();
     for db in store::databases(host, store)? {
         directories.extend(database::busy(host, &db, server.since)?);
+    }
+    if store::has_newer_files(host, store, server.since) {
+        return Ok(None);
     }
     let mut claims = Vec::new();
     if directories.is_empty() {
