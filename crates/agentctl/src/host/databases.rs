@@ -39,6 +39,8 @@ impl Databases {
 
 impl Tables for Databases {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+        // SQLite keeps its log beside the file itself, whatever links lead there.
+        let db = &db.canonicalize()?;
         let own = Arc::clone(locked(&self.open).entry(db.to_owned()).or_default());
         let mut kept = locked(&own);
         let until = Instant::now() + self.patience;

@@ -9,6 +9,7 @@ use crate::{
     host::{Env, Host},
     proof::{Source, shell_word},
 };
+use jiff::{SignedDuration, Timestamp};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -16,6 +17,9 @@ use std::{
 
 /// OpenCode.
 pub(in crate::agents) struct OpenCode;
+
+/// A process makes its session as it starts, which took 5 s on a loaded machine.
+const STARTS_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 
 static CARD: Card = Card {
     name: "opencode",
@@ -60,7 +64,28 @@ impl Agent for OpenCode {
         let words = Words::of(program.argv);
         // A terminal may have gone on to another session, and a fork has an id of its own.
         let one = words.part() == Part::Agent(Role::Headless) && !words.has(&["--fork"]);
-        words.value(&["--session", "-s"]).filter(|id| one && store::is_id(id))
+        self.may_name(program).filter(|_| one)
+    }
+
+    fn may_name(&self, program: &Program<'_>) -> Option<String> {
+        Words::of(program.argv).value(&["--session", "-s"]).filter(|id| store::is_id(id))
+    }
+
+    /// A `run` makes its session as it starts; a terminal makes one without the rules of a `run`, at
+    /// its first prompt.
+    fn may_join(&self, record: &Record, since: Timestamp, role: Option<Role>) -> bool {
+        let late = |made: Timestamp| made.duration_since(since) > STARTS_WITHIN;
+        match (role, record.made_by) {
+            (Some(Role::Headless), made_by) => made_by == role && !record.started.is_some_and(late),
+            (_, made_by) => made_by.is_none(),
+        }
+    }
+
+    fn always_open(&self, host: &dyn Host, store: &Path) -> Option<PathBuf> {
+        match store::databases(host, store).ok()?.as_slice() {
+            [only] => Some(host.resolve(only)),
+            _ => None,
+        }
     }
 
     fn directory(&self, program: &Program<'_>, env: &Env, cwd: PathBuf) -> PathBuf {
@@ -108,12 +133,14 @@ impl Agent for OpenCode {
         record::of(saved, stub)
     }
 
+    /// No process of OpenCode has it among its words.
     fn absence(&self, _: &Path, id: &str) -> String {
-        // In brackets, so that the command does not find itself.
-        let rest = id.get(1..).unwrap_or_default();
-        let plain = rest.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', ".");
-        let words = shell_word(&format!("(--session=)?[s]{plain}"));
-        format!("! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -xE -- {words}")
+        let plain = id.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', ".");
+        let words = shell_word(&format!("(--session=|-s=)?{plain}"));
+        format!(
+            "! grep -ls '^opencode' /proc/[0-9]*/comm | sed 's/comm$/cmdline/' | xargs -r cat | \
+             tr '\\0' '\\n' | grep -xE -- {words}"
+        )
     }
 
     fn messages(&self, _: &[u8]) -> Vec<Message> {

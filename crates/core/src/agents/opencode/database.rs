@@ -149,10 +149,11 @@ impl Asked<'_> {
         let column = |name: &'static str| if there.contains(name) { name } else { "null" };
         let sql = format!(
             "select json_object('directory', directory, 'title', title, 'version', version, \
-             'parentID', parent_id, 'model', {}, 'cost', {}, 'tokens', json_object('input', {}, \
+             'parentID', parent_id, 'permission', {}, 'model', {}, 'cost', {}, 'tokens', json_object('input', {}, \
              'output', {}, 'reasoning', {}, 'cache', json_object('read', {}, 'write', {})), \
              'time', json_object('created', time_created, 'updated', time_updated, \
              'archived', {})) from session where id = ?1",
+            column("permission"),
             column("model"),
             column("cost"),
             column("tokens_input"),

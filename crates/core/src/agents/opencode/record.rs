@@ -3,7 +3,7 @@
 use crate::{
     agent::Stub,
     agents::json,
-    evidence::{Ending, Pending, Record, Tokens, Turn},
+    evidence::{Ending, Pending, Record, Role, Tokens, Turn},
     proof::Source,
     text,
 };
@@ -93,8 +93,20 @@ pub(super) fn of(saved: Saved, stub: &Stub) -> io::Result<Record> {
         tokens: spent.map(|spent| spent.tokens),
         parent: json::string(&session, "parentID"),
         archived: json::millis(time, "archived").is_some(),
+        made_by: is_of_a_run(&session["permission"]).then_some(Role::Headless),
         ..Record::of(turn(newest)?)
     })
+}
+
+/// 1.18.33: `run` forbids its session to ask questions; nothing else does.
+fn is_of_a_run(rules: &Value) -> bool {
+    let written = rules.as_str().map(|text| serde_json::from_str(text).unwrap_or_default());
+    let rules: &Value = written.as_ref().unwrap_or(rules);
+    let forbids = |rule: &Value| {
+        json::text(rule, "permission") == Some("question")
+            && json::text(rule, "action") == Some("deny")
+    };
+    rules.as_array().is_some_and(|rules| rules.iter().any(forbids))
 }
 
 /// The model as OpenCode wants it on its command line.

@@ -73,7 +73,10 @@ impl Asked<'_> {
             // What waits for a person counts as busy too, so it comes first.
             claims.extend(self.waiting("permission", directory, Need::Approval)?);
             claims.extend(self.waiting("question", directory, Need::Answer)?);
-            for id in busy.keys() {
+            for (id, status) in busy {
+                if !matches!(json::text(status, "type"), Some("busy" | "retry")) {
+                    return Err(io::Error::other(format!("its answer for {id} is not understood")));
+                }
                 if !claims.iter().any(|claim: &Claim| claim.session == *id) {
                     claims.push(self.claim(id.clone(), &url, Say::Busy));
                 }
