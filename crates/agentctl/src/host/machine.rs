@@ -13,6 +13,7 @@ use agentctl_core::{
 use jiff::Timestamp;
 use std::{
     io,
+    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -122,7 +123,7 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.is_over(of)
     }
 
-    fn ports(&self, of: &ProcKey) -> Told<Vec<u16>> {
+    fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>> {
         self.kernel.ports(of)
     }
 
