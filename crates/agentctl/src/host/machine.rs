@@ -2,7 +2,11 @@
 
 #[cfg(target_os = "linux")]
 use super::Proc;
-use super::{Disk, Portable, databases::Databases, servers::Loopback};
+use super::{
+    Disk, Portable,
+    databases::Databases,
+    servers::{Loopback, Patience},
+};
 use agentctl_core::{
     host::{
         Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Stat, Table, Tables, Talk,
@@ -15,7 +19,6 @@ use std::{
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 /// The best reader of processes for this operating system.
@@ -37,21 +40,21 @@ pub(crate) struct Machine<K> {
 
 impl Machine<Native> {
     /// With all that this operating system can tell.
-    pub(crate) fn native(patience: Duration) -> Self {
+    pub(crate) fn native(patience: Patience) -> Self {
         Self::with(Native::new(), patience)
     }
 }
 
 impl Machine<Portable> {
     /// With what can be told alike on every operating system.
-    pub(crate) fn portable(patience: Duration) -> Self {
+    pub(crate) fn portable(patience: Patience) -> Self {
         Self::with(Portable::new(), patience)
     }
 }
 
 impl<K> Machine<K> {
-    /// `patience` is how long a server may keep us waiting.
-    fn with(kernel: K, patience: Duration) -> Self {
+    /// `patience` is how long servers may keep us waiting.
+    fn with(kernel: K, patience: Patience) -> Self {
         let servers = Loopback { patience };
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
         Self { files: Disk, databases: Databases::default(), servers, kernel, name }
