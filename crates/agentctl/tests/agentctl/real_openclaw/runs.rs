@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{EXE, Gateway, LIMIT, TOKEN};
+use super::{EXE, Gateway, LIMIT, TOKEN, approval};
 use crate::support::{Stage, alive, ended, is_real};
 
 /// A gateway that gets a run ready answers nobody for a while.
@@ -18,7 +18,7 @@ fn failed() -> Value {
 #[test]
 fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     let stage = Stage::new();
-    let gateway = Gateway::start(&stage, &json!({}));
+    let gateway = Gateway::start(&stage, &json!({"exec": {"mode": "ask"}}));
 
     // Never prompted: nobody holds it.
     let made = json!({"key": "agent:main:made", "cwd": stage.sandbox.work()});
@@ -45,14 +45,7 @@ fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     let session = stage.becomes(&id, ON_THE_WAY, &ended("done", "completed"));
     assert_eq!(session["last"], "released");
 
-    // Resumed by the same key it is the same session, and a tool that runs is work.
-    let tool = stage.sandbox.gate("tool");
-    let again = gateway.run("one", &format!("MOCK:tool {}", tool.tool()));
-    assert_eq!(again, id);
-    stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
-    stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
-    tool.open();
-    stage.becomes(&id, ON_THE_WAY, &ended("done", "completed"));
+    approval::asks_then_runs(&stage, &gateway, &id);
     assert_eq!(stage.tokens(&id)["output"], 30, "three answers");
 
     let check = stage.absence(&id);
