@@ -2,7 +2,11 @@
 
 #[cfg(target_os = "linux")]
 use super::Proc;
-use super::{Disk, Portable, databases::Databases, servers::Loopback};
+use super::{
+    Disk, Portable,
+    databases::Databases,
+    servers::{Loopback, Patience},
+};
 use agentctl_core::{
     host::{
         Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Stat, Table, Tables, Talk,
@@ -13,8 +17,8 @@ use agentctl_core::{
 use jiff::Timestamp;
 use std::{
     io,
+    net::SocketAddr,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 /// The best reader of processes for this operating system.
@@ -36,24 +40,25 @@ pub(crate) struct Machine<K> {
 
 impl Machine<Native> {
     /// With all that this operating system can tell.
-    pub(crate) fn native(patience: Duration) -> Self {
+    pub(crate) fn native(patience: Patience) -> Self {
         Self::with(Native::new(), patience)
     }
 }
 
 impl Machine<Portable> {
     /// With what can be told alike on every operating system.
-    pub(crate) fn portable(patience: Duration) -> Self {
+    pub(crate) fn portable(patience: Patience) -> Self {
         Self::with(Portable::new(), patience)
     }
 }
 
 impl<K> Machine<K> {
-    /// `patience` is how long a server or a database may keep us waiting.
-    fn with(kernel: K, patience: Duration) -> Self {
+    /// `patience` is how long servers and databases may keep us waiting.
+    fn with(kernel: K, patience: Patience) -> Self {
         let servers = Loopback { patience };
+        let databases = Databases::new(patience.left());
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { files: Disk, databases: Databases::new(patience), servers, kernel, name }
+        Self { files: Disk, databases, servers, kernel, name }
     }
 }
 
@@ -122,7 +127,7 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.is_over(of)
     }
 
-    fn ports(&self, of: &ProcKey) -> Told<Vec<u16>> {
+    fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>> {
         self.kernel.ports(of)
     }
 

@@ -23,4 +23,5 @@ pub(crate) use machine::{Machine, Native};
 #[cfg(target_os = "linux")]
 pub(crate) use pidfd::{Handle, Waited};
 pub(crate) use portable::Portable;
+pub(crate) use servers::Patience;
 pub(crate) use watch::{Change, Watch};

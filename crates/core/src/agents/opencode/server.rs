@@ -8,13 +8,14 @@ use crate::{
     agent::{About, Claim, Server, Trail},
     agents::json,
     evidence::{Need, Say},
-    host::Host,
+    host::{self, Host},
     proof::Source,
 };
 use serde_json::Value;
 use std::{
     fmt::Write,
     io,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -40,7 +41,8 @@ pub(super) fn claims(
         return Ok(Some(claims));
     }
     let Ok(ports) = host.ports(server.process) else { return Ok(None) };
-    let asked = ports.iter().map(|port| Asked { host, server, port: *port });
+    let places = ports.into_iter().filter_map(host::loopback);
+    let asked = places.map(|place| Asked { host, server, place });
     let mut failure = None;
     for asked in asked {
         match asked.all(&directories) {
@@ -54,11 +56,11 @@ pub(super) fn claims(
     failure.map_or(Ok(None), Err) // a terminal without `--port` has no server
 }
 
-/// A server on one port of its process.
+/// A server where its process listens: nobody else hears its password.
 struct Asked<'a> {
     host: &'a dyn Host,
     server: &'a Server<'a>,
-    port: u16,
+    place: SocketAddr,
 }
 
 impl Asked<'_> {
@@ -104,7 +106,7 @@ impl Asked<'_> {
 
     fn page(&self, page: &str, directory: &Path) -> io::Result<(String, Value)> {
         let directory = encoded(&directory.to_string_lossy());
-        let url = format!("http://127.0.0.1:{}/{page}?directory={directory}", self.port);
+        let url = format!("http://{}/{page}?directory={directory}", self.place);
         let mut env = self.host.env(self.server.process, &[PASSWORD, USER]).unwrap_or_default();
         let mut word = |name: &str| env.remove(name)?.into_string().ok();
         let name = word(USER).unwrap_or_else(|| "opencode".to_owned());
