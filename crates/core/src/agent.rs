@@ -39,6 +39,8 @@ pub struct Card {
     pub keeps_open: bool,
     /// A variable that the tools of a session carry, with the session's id.
     pub tool_variable: Option<&'static str>,
+    /// Its own command that ends a session which its supervisor runs, followed by the short id.
+    pub stop_word: Option<&'static str>,
     /// Variables that change an agent that is started from inside another: not handed on.
     pub inherited: &'static [&'static str],
     /// It leaves no trail: the only process of a directory holds the only session written there since.
@@ -344,9 +346,9 @@ pub trait Agent: Sync {
     fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
         lines_since(|line| self.messages(line), host, &stub.path, at)
     }
-    /// The file that changes when the session says more.
-    fn grows(&self, stub: &Stub) -> PathBuf {
-        stub.path.clone()
+    /// The file that changes when the session says more; `None` where no one file does.
+    fn grows(&self, stub: &Stub) -> Option<PathBuf> {
+        Some(stub.path.clone())
     }
     /// The shape of a transcript line, for drift: `None` where it is none.
     fn shape(&self, line: &[u8]) -> Option<Shape>;

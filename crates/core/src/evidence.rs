@@ -133,6 +133,8 @@ pub struct Record {
     pub parent: Option<String>,
     /// Session this one was copied from.
     pub forked_from: Option<String>,
+    /// How the process was run that made it, where that can be told.
+    pub made_by: Option<Role>,
     /// Put away by the user.
     pub archived: bool,
     /// What of it could not be read, though its turn could.
@@ -157,6 +159,7 @@ impl Record {
             cost_usd: None,
             parent: None,
             forked_from: None,
+            made_by: None,
             archived: false,
             gap: None,
         }

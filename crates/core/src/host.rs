@@ -12,6 +12,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
 };
 
@@ -174,8 +175,8 @@ pub trait Kernel {
     /// The live process of this pid that began this many clock ticks after boot. Asked anew where
     /// the host can: it may have begun after the pass.
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>>;
-    /// Ports of this machine on which it listens for TCP connections.
-    fn ports(&self, of: &ProcKey) -> Told<Vec<u16>>;
+    /// Where it listens for TCP connections.
+    fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>>;
     /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
     fn is_over(&self, of: &ProcKey) -> bool;
     /// Pids that hold a flock on this file.
@@ -263,6 +264,18 @@ pub trait Host: Files + Kernel + Tables + Servers + Sync {
     }
 }
 
+/// The loopback address at which whoever listens there is reached, and nobody else. On other addresses
+/// of this machine it is not asked: on loopback that port may be a stranger's.
+pub fn loopback(listener: SocketAddr) -> Option<SocketAddr> {
+    let ip = match listener.ip().to_canonical() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        // It may take IPv6 alone.
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    ip.is_loopback().then(|| SocketAddr::new(ip, listener.port()))
+}
+
 /// A whole small file; longer ones are cut at `limit`.
 pub fn slurp(files: &dyn Host, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let file = files.open(path)?;
@@ -271,4 +284,22 @@ pub fn slurp(files: &dyn Host, path: &Path, limit: usize) -> io::Result<Vec<u8>>
     let read = file.read_at(&mut bytes, 0)?;
     bytes.truncate(read);
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_loopback_address_reaches_a_listener() {
+        let at = |text: &str| text.parse::<SocketAddr>().ok();
+        let reached = |text: &str| at(text).and_then(loopback);
+        assert_eq!(reached("127.0.0.1:80"), at("127.0.0.1:80"));
+        assert_eq!(reached("0.0.0.0:80"), at("127.0.0.1:80"));
+        assert_eq!(reached("[::1]:80"), at("[::1]:80"));
+        assert_eq!(reached("[::]:80"), at("[::1]:80"));
+        assert_eq!(reached("[::ffff:127.0.0.1]:80"), at("127.0.0.1:80"));
+        assert_eq!(reached("192.0.2.1:80"), None);
+        assert_eq!(reached("[2001:db8::1]:80"), None);
+    }
 }

@@ -1,6 +1,6 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
-use agentctl_core::{agents, select::Wanted};
+use agentctl_core::{agents, launch::Permission, select::Wanted};
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{BoolishValueParser, PossibleValuesParser},
@@ -24,7 +24,8 @@ pub(super) struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 yes, 1 the answer is no, 2 usage, 3 no such session, \
-                          4 ambiguous, 8 done with problems, 70 bug";
+                          4 ambiguous, 5 refused, 6 the agent did not start, 7 timed out, \
+                          8 done with problems, 70 bug";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -40,6 +41,17 @@ pub(super) enum Command {
     Peek(Peek),
     /// Show the messages of a session, and follow them
     Logs(Logs),
+    /// Start an agent on a prompt; returns once its session is really there
+    Launch(Launch),
+    /// Go on with an ended session, in its directory and with its model
+    Resume(Resume),
+    /// Wait until sessions have ended, are idle, or wait for a person
+    Wait(Wait),
+    /// End sessions, and tell what became of each process
+    Stop(Stop),
+    /// Start and outlive an agent
+    #[command(name = "__shim", hide = true)]
+    Shim(Shim),
     /// Say what is installed, what is found, and what cannot be read
     Doctor(Doctor),
     /// Print the completions of a shell
@@ -155,6 +167,149 @@ pub(super) struct Logs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Launch {
+    /// Which agent
+    #[arg(value_name = "AGENT", value_parser = agent_names())]
+    pub(super) agent: String,
+    #[command(flatten)]
+    pub(super) what: What,
+    /// Where to work
+    #[arg(long, value_name = "DIR")]
+    pub(super) cwd: Option<PathBuf>,
+    /// Which model, in the agent's own words
+    #[arg(long)]
+    pub(super) model: Option<String>,
+    /// Words to add to the agent's own instructions
+    #[arg(long, value_name = "TEXT")]
+    pub(super) append_system_prompt: Option<String>,
+    /// Return the session that was launched with this key before, if there is one
+    #[arg(long)]
+    pub(super) key: Option<String>,
+}
+
+/// What a new or resumed session is told, and how it is run.
+#[derive(Debug, Args)]
+pub(super) struct What {
+    /// The prompt; without it and --file, it is read from standard input
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(super) prompt: Option<String>,
+    /// Read the prompt from a file
+    #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "prompt")]
+    pub(super) prompt_file: Option<PathBuf>,
+    /// A name for people
+    #[arg(long)]
+    pub(super) name: Option<String>,
+    /// A label, as KEY=VALUE (may be repeated)
+    #[arg(long, value_name = "K=V", value_parser = pair)]
+    pub(super) label: Vec<(String, String)>,
+    /// The group it belongs to
+    #[arg(long)]
+    pub(super) group: Option<String>,
+    /// Even where another session works in the directory
+    #[arg(long)]
+    pub(super) force: bool,
+    /// End it after this long: 90s, 10m, 2h
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+    /// A variable for it, as NAME=VALUE (may be repeated)
+    #[arg(long, value_name = "K=V", value_parser = pair)]
+    pub(super) env: Vec<(String, String)>,
+    /// What it may do unasked: read, default (as its own settings say), edit, full
+    #[arg(long, value_name = "MODE", default_value = "default", value_parser = permission_names())]
+    pub(super) permission: String,
+    /// Keep it there for more prompts
+    #[arg(long)]
+    pub(super) steerable: bool,
+    /// Wait until it has ended; the exit code then tells how
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// Show what would be started, and start nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Arguments for the agent itself
+    #[arg(last = true, value_name = "ARGS")]
+    pub(super) more: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Resume {
+    /// Id or a prefix of it, or ID@DIR
+    #[arg(value_name = "ID")]
+    pub(super) id: String,
+    /// The prompt, instead of --prompt
+    #[arg(value_name = "TEXT", conflicts_with_all = ["prompt", "prompt_file"], allow_hyphen_values = true)]
+    pub(super) text: Option<String>,
+    #[command(flatten)]
+    pub(super) what: What,
+    /// In a copy, which leaves the session as it is
+    #[arg(long)]
+    pub(super) fork: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Wait {
+    /// Ids or prefixes of them
+    #[arg(value_name = "ID", required = true)]
+    pub(super) ids: Vec<String>,
+    /// Return with the first of them
+    #[arg(long, conflicts_with = "all")]
+    pub(super) any: bool,
+    /// Return with the last of them, as without it
+    #[arg(long)]
+    pub(super) all: bool,
+    /// What to wait for
+    #[arg(long = "for", value_enum, default_value_t = For::Ended, value_name = "STATE")]
+    pub(super) until: For,
+    /// Wait no longer than this: 90s, 10m, 2h
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum For {
+    /// It has ended
+    Ended,
+    /// It is idle, or has ended
+    Idle,
+    /// It waits for a person
+    Waiting,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Stop {
+    /// Ids or prefixes of them, or pid:N
+    #[arg(value_name = "ID", required_unless_present_any = ["all", "group"])]
+    pub(super) ids: Vec<String>,
+    /// Every live session that no other process shares
+    #[arg(long, conflicts_with = "ids")]
+    pub(super) all: bool,
+    /// Every live session of this group (may be repeated)
+    #[arg(long, value_name = "GROUP", conflicts_with = "ids")]
+    pub(super) group: Vec<String>,
+    /// At once, and where only an inference says who has the session
+    #[arg(long)]
+    pub(super) force: bool,
+    /// How long each signal may take: 500ms, 5s
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    pub(super) grace: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Shim {
+    pub(super) stage: String,
+    pub(super) orders: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Doctor {
     /// Print JSON
     #[arg(long)]
@@ -177,6 +332,26 @@ pub(super) struct Man {
     pub(super) dir: Option<PathBuf>,
 }
 
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("use NAME=VALUE".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    match patience(text) {
+        Ok(Patience::Within(time)) => Ok(time),
+        Ok(Patience::Endless) | Err(_) => {
+            Err("use a duration such as 500ms, 90s, 10m or 2h".to_owned())
+        }
+    }
+}
+
+fn permission_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Permission::ALL.iter().map(|(name, _)| *name))
+}
+
 fn patience(text: &str) -> Result<Patience, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let count = text[..digits].parse::<u32>();
@@ -184,6 +359,7 @@ fn patience(text: &str) -> Result<Patience, String> {
         "ms" => 1,
         "s" => 1000,
         "m" | "min" => 60_000,
+        "h" => 3_600_000,
         "none" if digits == 0 => return Ok(Patience::Endless),
         _ => 0,
     };

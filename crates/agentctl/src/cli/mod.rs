@@ -4,10 +4,13 @@ mod args;
 mod completions;
 mod doctor;
 mod explain;
+mod launch;
 mod list;
 mod logs;
 mod man;
 mod run;
 mod status;
+mod stop;
+mod wait;
 
 pub(crate) use run::main;

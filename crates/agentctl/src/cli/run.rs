@@ -1,11 +1,11 @@
 //! From `main` to the exit code.
 
 use super::args::{Cli, Command, Patience};
-use super::{completions, doctor, explain, list, logs, man, status};
+use super::{completions, doctor, explain, launch, list, logs, man, status, stop, wait};
 use crate::{
     error::{Error, Kind},
     ops::Here,
-    view,
+    shim, view,
 };
 use clap::Parser;
 use std::{panic, process::ExitCode, time::Duration};
@@ -52,6 +52,11 @@ fn run(cli: Cli) -> Outcome {
         Command::Explain(args) => explain::run(here, &args),
         Command::Peek(args) => logs::peek(here, &args),
         Command::Logs(args) => logs::run(here, &args),
+        Command::Launch(args) => launch::run(here, args),
+        Command::Resume(args) => launch::resume(here, args),
+        Command::Wait(args) => wait::run(here, args),
+        Command::Stop(args) => stop::run(here, &args),
+        Command::Shim(args) => Ok(shim::run(&args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(args),
@@ -78,6 +83,11 @@ impl Command {
             Self::Peek(args) => args.one.json,
             Self::Logs(args) => args.one.json,
             Self::Doctor(args) => args.json,
+            Self::Launch(args) => args.what.json,
+            Self::Resume(args) => args.what.json,
+            Self::Wait(args) => args.json,
+            Self::Stop(args) => args.json,
+            Self::Shim(_) => false,
             Self::Completions(_) | Self::Man(_) => false,
         }
     }

@@ -36,18 +36,15 @@ struct Target {
     comm: String,
 }
 
-/// Ends this process by these signals, each with so much grace, then all that it had started. `before`
-/// is called once it is certain which process will be signalled, and may call it off.
-pub(crate) fn end<E>(
+/// Ends this process by these signals, each with so much grace, then all that it had started.
+pub(crate) fn end(
     key: &ProcKey,
     signals: &[Signal],
     grace: Duration,
-    before: impl FnOnce() -> Result<(), E>,
-) -> Result<Vec<Death>, EndError<E>> {
-    let handle = Handle::open(key).map_err(EndError::Refused)?;
-    let mut below = below(key).map_err(|why| EndError::Refused(Refused::Untold(why.0)))?;
+) -> Result<Vec<Death>, Refused> {
+    let handle = Handle::open(key)?;
+    let mut below = below(key).map_err(|why| Refused::Untold(why.0))?;
     let comm = comm(key);
-    before().map_err(EndError::CalledOff)?;
     let mut deaths = vec![Death { key: key.clone(), comm, how: escalate(&handle, signals, grace) }];
     // What it started while it was being ended is its own too.
     for late in self::below(key).unwrap_or_default() {
@@ -59,15 +56,6 @@ pub(crate) fn end<E>(
     Ok(deaths)
 }
 
-/// Why nothing was ended.
-#[derive(Debug)]
-pub(crate) enum EndError<E> {
-    /// It is not the process that was named, or cannot be reached.
-    Refused(Refused),
-    /// The caller thought better of it.
-    CalledOff(E),
-}
-
 fn escalate(handle: &Handle, signals: &[Signal], grace: Duration) -> How {
     let mut why = "no signal ends it".to_owned();
     for signal in signals {
@@ -75,7 +63,10 @@ fn escalate(handle: &Handle, signals: &[Signal], grace: Duration) -> How {
         match handle.signal(*signal) {
             Ok(()) => {}
             Err(Refused::Gone) => return How::By(*signal, sent.elapsed()),
-            Err(refused) => why = refused.to_string(),
+            Err(refused) => {
+                why = refused.to_string();
+                continue;
+            }
         }
         if handle.wait(Some(grace)).is_ok_and(|waited| waited == Waited::Ended) {
             return How::By(*signal, sent.elapsed());

@@ -17,6 +17,7 @@ use agentctl_core::{
 };
 use rustix::process::geteuid;
 use std::{
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -95,7 +96,7 @@ impl Kernel for Proc {
         }
     }
 
-    fn ports(&self, of: &ProcKey) -> Told<Vec<u16>> {
+    fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>> {
         let sockets = self.door(of)?.sockets()?;
         ports::listening(&sockets)
     }

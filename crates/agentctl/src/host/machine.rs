@@ -2,7 +2,11 @@
 
 #[cfg(target_os = "linux")]
 use super::Proc;
-use super::{Disk, Portable, Receipts, databases::Databases, servers::Loopback};
+use super::{
+    Disk, Portable, Receipts,
+    databases::Databases,
+    servers::{Loopback, Patience},
+};
 use crate::places;
 use agentctl_core::{
     host::{
@@ -15,9 +19,9 @@ use agentctl_core::{
 use jiff::Timestamp;
 use std::{
     io,
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::OnceLock,
-    time::Duration,
 };
 
 /// The best reader of processes for this operating system.
@@ -40,31 +44,25 @@ pub(crate) struct Machine<K> {
 
 impl Machine<Native> {
     /// With all that this operating system can tell.
-    pub(crate) fn native(patience: Duration) -> Self {
+    pub(crate) fn native(patience: Patience) -> Self {
         Self::with(Native::new(), patience)
     }
 }
 
 impl Machine<Portable> {
     /// With what can be told alike on every operating system.
-    pub(crate) fn portable(patience: Duration) -> Self {
+    pub(crate) fn portable(patience: Patience) -> Self {
         Self::with(Portable::new(), patience)
     }
 }
 
 impl<K> Machine<K> {
-    /// `patience` is how long a server may keep us waiting.
-    fn with(kernel: K, patience: Duration) -> Self {
+    /// `patience` is how long servers and databases may keep us waiting.
+    fn with(kernel: K, patience: Patience) -> Self {
         let servers = Loopback { patience };
+        let databases = Databases::new(patience.left());
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self {
-            files: Disk,
-            databases: Databases::default(),
-            servers,
-            kernel,
-            name,
-            receipts: OnceLock::new(),
-        }
+        Self { files: Disk, databases, servers, kernel, name, receipts: OnceLock::new() }
     }
 }
 
@@ -152,7 +150,7 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.is_over(of)
     }
 
-    fn ports(&self, of: &ProcKey) -> Told<Vec<u16>> {
+    fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>> {
         self.kernel.ports(of)
     }
 

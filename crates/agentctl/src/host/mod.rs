@@ -20,7 +20,7 @@ mod tests;
 mod watch;
 
 #[cfg(target_os = "linux")]
-pub(crate) use end::{Death, EndError, How, end};
+pub(crate) use end::{How, end};
 pub(crate) use files::Disk;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{Proc, Refused, key_of};
@@ -28,5 +28,6 @@ pub(crate) use machine::{Machine, Native};
 #[cfg(target_os = "linux")]
 pub(crate) use pidfd::{Handle, Waited};
 pub(crate) use portable::Portable;
-pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, forget, one};
+pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one};
+pub(crate) use servers::Patience;
 pub(crate) use watch::{Change, Watch};

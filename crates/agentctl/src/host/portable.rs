@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use rustix::process::geteuid;
 use std::{
     ffi::{OsStr, OsString},
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -108,7 +109,7 @@ impl Kernel for Portable {
         Ok(process.filter(|process| process.start.abs_diff(began) <= 1).map(|one| table.key(one)))
     }
 
-    fn ports(&self, _: &ProcKey) -> Told<Vec<u16>> {
+    fn ports(&self, _: &ProcKey) -> Told<Vec<SocketAddr>> {
         Err(CannotTell("sysinfo does not tell ports".to_owned()))
     }
 

@@ -53,7 +53,7 @@ impl Receipts {
                 false => launches.push(launch),
             }
         }
-        launches.sort_by(|a, b| b.at.cmp(&a.at));
+        launches.sort_by_key(|launch| std::cmp::Reverse(launch.at));
         let mut stops = Vec::new();
         for path in files(&state.join(STOPS), "json") {
             match one::<Stopped>(&path) {
@@ -69,7 +69,7 @@ impl Receipts {
 }
 
 /// Removes a receipt and what belongs to it.
-pub(crate) fn forget(path: &Path, launch: &Launched) {
+fn forget(path: &Path, launch: &Launched) {
     let own = |file: &Path| file.file_stem() == path.file_stem();
     for file in [Some(&launch.log), launch.input.as_ref()].into_iter().flatten() {
         // Only what we made: a receipt may say anything.

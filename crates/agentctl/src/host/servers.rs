@@ -2,60 +2,89 @@
 
 use agentctl_core::host::{Servers, Talk};
 use std::{
-    io::{self, Read},
-    net::{SocketAddr, TcpStream, ToSocketAddrs},
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpStream},
     time::{Duration, Instant},
 };
-use tungstenite::{Message, WebSocket, client::client};
+use tungstenite::{HandshakeError, Message, WebSocket, client::client};
 
 /// Longest answer that is read.
 const LIMIT: u64 = 32 << 20;
 
+/// How long servers may keep us waiting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Patience {
+    /// So long for each page or conversation.
+    Each(Duration),
+    /// Until then for all of them, however many there are.
+    Until(Instant),
+}
+
+impl Patience {
+    /// How long that is from now.
+    pub(super) fn left(self) -> Duration {
+        self.until().saturating_duration_since(Instant::now())
+    }
+
+    fn until(self) -> Instant {
+        match self {
+            Self::Each(patience) => Instant::now() + patience,
+            Self::Until(moment) => moment,
+        }
+    }
+}
+
 /// The real servers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loopback {
-    /// Longest wait for one page, or for a whole conversation.
-    pub(crate) patience: Duration,
+    /// Longest wait.
+    pub(crate) patience: Patience,
 }
 
 impl Servers for Loopback {
     fn get(&self, url: &str, user: Option<(&str, &str)>) -> io::Result<Vec<u8>> {
-        let config = ureq::Agent::config_builder().timeout_global(Some(self.patience)).proxy(None);
-        let agent: ureq::Agent = config.build().into();
+        address(url)?;
+        let left = left(self.patience.until(), UNANSWERED)?;
+        // A redirection may lead off this machine.
+        let config = ureq::Agent::config_builder().proxy(None).max_redirects(0);
+        let agent: ureq::Agent = config.timeout_global(Some(left)).build().into();
         let mut request = agent.get(url);
         if let Some((name, password)) = user {
             request = request.header("authorization", &basic(name, password));
         }
         let mut answer = request.call().map_err(io::Error::other)?;
+        if !answer.status().is_success() {
+            return Err(io::Error::other(format!("http status: {}", answer.status().as_u16())));
+        }
         let mut body = Vec::new();
         answer.body_mut().as_reader().take(LIMIT).read_to_end(&mut body)?;
         Ok(body)
     }
 
     fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>> {
-        let until = Instant::now() + self.patience;
-        let stream = TcpStream::connect_timeout(&address(url)?, self.patience)?;
-        limit(&stream, until)?;
-        let (socket, _) = client(url, stream).map_err(|why| told(&why, "it does not answer"))?;
-        Ok(Box::new(Line { socket, until }))
+        let until = self.patience.until();
+        let stream = TcpStream::connect_timeout(&address(url)?, left(until, UNANSWERED)?)?;
+        let shaken = client(url, Limited { stream, until });
+        let (socket, _) = shaken.map_err(|why| match why {
+            HandshakeError::Failure(why) => told(why),
+            HandshakeError::Interrupted(_) => late(UNANSWERED),
+        })?;
+        Ok(Box::new(Line { socket }))
     }
 }
 
 struct Line {
-    socket: WebSocket<TcpStream>,
-    until: Instant,
+    socket: WebSocket<Limited>,
 }
 
 impl Talk for Line {
     fn say(&mut self, frame: &str) -> io::Result<()> {
-        limit(self.socket.get_ref(), self.until)?;
-        self.socket.send(Message::text(frame)).map_err(|why| told(&why, "it does not listen"))
+        self.socket.send(Message::text(frame)).map_err(told)
     }
 
     fn hear(&mut self) -> io::Result<String> {
         loop {
-            limit(self.socket.get_ref(), self.until)?;
-            match self.socket.read().map_err(|why| told(&why, "it does not answer"))? {
+            match self.socket.read().map_err(told)? {
                 Message::Text(text) => return Ok(text.to_string()),
                 Message::Close(_) => return Err(io::ErrorKind::ConnectionAborted.into()),
                 Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
@@ -64,31 +93,64 @@ impl Talk for Line {
     }
 }
 
-/// Lets no read or write last beyond that moment.
-fn limit(stream: &TcpStream, until: Instant) -> io::Result<()> {
-    let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() {
-        return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer in time"));
+/// A stream that nothing is read from or written to after a moment: one frame may take many reads, and
+/// a peer that sends a byte at a time would make each of them short and all of them long.
+struct Limited {
+    stream: TcpStream,
+    until: Instant,
+}
+
+const UNANSWERED: &str = "it does not answer in time";
+const UNHEARD: &str = "it does not listen in time";
+
+impl Read for Limited {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(Some(left(self.until, UNANSWERED)?))?;
+        self.stream.read(buf).map_err(|why| plainly(why, UNANSWERED))
     }
-    stream.set_read_timeout(Some(left))?;
-    stream.set_write_timeout(Some(left))
+}
+
+impl Write for Limited {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(left(self.until, UNHEARD)?))?;
+        self.stream.write(buf).map_err(|why| plainly(why, UNHEARD))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// The time until then, if there is any.
+fn left(until: Instant, silent: &'static str) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(late(silent)) } else { Ok(left) }
+}
+
+fn late(silent: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, silent)
 }
 
 /// Whoever stays silent is told as such: the kernel's words for it ("try again") mislead.
-fn told(why: &dyn std::error::Error, silent: &str) -> io::Error {
-    let text = why.to_string();
-    let late = ["Interrupted handshake", "WouldBlock", "temporarily unavailable", "timed out"];
-    match late.iter().any(|sign| text.contains(sign)) {
-        true => io::Error::new(io::ErrorKind::TimedOut, format!("{silent} in time")),
-        false => io::Error::other(text),
+fn plainly(why: io::Error, silent: &'static str) -> io::Error {
+    match why.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(silent),
+        _ => why,
     }
 }
 
-/// Only this machine is asked: what runs elsewhere is another host's to tell.
+fn told(why: tungstenite::Error) -> io::Error {
+    match why {
+        tungstenite::Error::Io(why) => why,
+        other => io::Error::other(other.to_string()),
+    }
+}
+
+/// Only this machine is asked, by number: what runs elsewhere is another host's to tell.
 fn address(url: &str) -> io::Result<SocketAddr> {
     let place = url.split_once("://").map_or(url, |(_, rest)| rest);
     let place = place.split('/').next().unwrap_or_default();
-    let found = place.to_socket_addrs()?.find(|address| address.ip().is_loopback());
+    let found = place.parse().ok().filter(|address: &SocketAddr| address.ip().is_loopback());
     found.ok_or_else(|| io::Error::other(format!("{place} is not on this machine")))
 }
 
@@ -112,6 +174,7 @@ fn basic(name: &str, password: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{net::TcpListener, thread};
 
     #[test]
     fn basic_authentication_is_base64() {
@@ -123,6 +186,58 @@ mod tests {
     #[test]
     fn nobody_elsewhere_is_asked() {
         assert!(address("ws://192.0.2.1:80/x").is_err());
+        assert!(address("ws://localhost:80/x").is_err(), "names may lead anywhere");
+        assert!(address("ws://127.0.0.1@192.0.2.1:80/x").is_err());
         assert!(address("ws://127.0.0.1:80/x").is_ok());
+        assert!(address("ws://[::1]:80/x").is_ok());
+        let servers = Loopback { patience: Patience::Each(Duration::from_secs(1)) };
+        let why = servers.get("http://192.0.2.1:80/x", None).expect_err("it is elsewhere");
+        assert_eq!(why.to_string(), "192.0.2.1:80 is not on this machine");
+    }
+
+    /// A server that says this to each who connects: at once, then a byte at a time for ever.
+    fn server(at_once: String, then: u8) -> SocketAddr {
+        let socket = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let place = socket.local_addr().expect("it is bound");
+        thread::spawn(move || {
+            for stream in socket.incoming() {
+                let mut stream = stream.expect("somebody connects");
+                let _ = stream.write_all(at_once.as_bytes());
+                while stream.write_all(&[then]).is_ok() {
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
+        });
+        place
+    }
+
+    #[test]
+    fn a_peer_that_trickles_is_given_up_in_time() {
+        const PATIENCE: Duration = Duration::from_millis(200);
+        let place = server("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\nx: ".into(), b'x');
+        let body = server("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n".into(), b'x');
+        let began = Instant::now();
+        let servers = Loopback { patience: Patience::Until(began + PATIENCE) };
+        let why = servers.dial(&format!("ws://{place}/")).err().expect("it never ends");
+        assert_eq!((why.kind(), why.to_string()), (io::ErrorKind::TimedOut, UNANSWERED.into()));
+        let why = servers.get(&format!("http://{body}/"), None).expect_err("no time is left");
+        assert_eq!(why.kind(), io::ErrorKind::TimedOut);
+        assert!(began.elapsed() < PATIENCE * 4, "{:?}", began.elapsed());
+
+        let began = Instant::now();
+        let servers = Loopback { patience: Patience::Each(PATIENCE) };
+        assert!(servers.get(&format!("http://{body}/"), None).is_err());
+        assert!(began.elapsed() < PATIENCE * 4, "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn redirections_are_not_followed() {
+        let other = server("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n".into(), b'x');
+        let found = format!("HTTP/1.1 302 Found\r\nlocation: http://{other}/\r\n");
+        let place = server(format!("{found}content-length: 0\r\n\r\n"), b'x');
+        let servers = Loopback { patience: Patience::Each(Duration::from_secs(5)) };
+        assert_eq!(servers.get(&format!("http://{other}/"), None).ok(), Some(b"x".to_vec()));
+        let why = servers.get(&format!("http://{place}/"), None).expect_err("it is no answer");
+        assert_eq!(why.to_string(), "http status: 302");
     }
 }

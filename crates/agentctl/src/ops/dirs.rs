@@ -36,9 +36,9 @@ impl Claimed {
         let mut hash = DefaultHasher::new();
         root.hash(&mut hash);
         let path = locks.join(format!("{:016x}.lock", hash.finish()));
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = file.open(&path).map_err(|why| unclaimed(&path, &why))?;
+        let mut open = OpenOptions::new();
+        open.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = open.open(&path).map_err(|why| unclaimed(&path, &why))?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() && !force {
             let what = format!("another launch is under way in {}", root.display());
             return Err(Error::new(Kind::Refused, what)
@@ -102,6 +102,10 @@ fn occupant(here: &Here, root: &Path) -> Option<Session> {
 /// The worktree that a directory belongs to, else the directory itself; links resolved.
 pub(super) fn root(dir: &Path) -> PathBuf {
     let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-    let tree = real.ancestors().find(|above| above.join(".git").exists());
+    let is_tree = |dir: &Path| {
+        let git = dir.join(".git"); // a file in worktrees and submodules
+        git.is_file() || git.join("HEAD").is_file()
+    };
+    let tree = real.ancestors().find(|above| is_tree(above));
     tree.map_or(real.clone(), Path::to_owned)
 }

@@ -1,6 +1,6 @@
 //! This machine, as the faces hold it: they hand it on to `ops` and never look inside.
 
-use crate::host::Machine;
+use crate::host::{Machine, Patience};
 use agentctl_core::host::Host;
 use jiff::Timestamp;
 use std::time::{Duration, Instant};
@@ -26,14 +26,17 @@ struct Limit {
 
 impl Here {
     /// With the kernel's own interface, or with portable calls only. `limit` is how long all agents
-    /// together may take; a silent server is given up early enough to still say what its store says.
+    /// together may take; silent servers, however many, are given up early enough to still say what their
+    /// stores say.
     pub(crate) fn new(portable: bool, limit: Option<Duration>) -> Self {
-        let patience = limit.map_or(PATIENCE, |limit| limit / 2);
+        let now = Instant::now();
+        let patience =
+            limit.map_or(Patience::Each(PATIENCE), |limit| Patience::Until(now + limit / 2));
         let host: Box<dyn Host> = match portable {
             true => Box::new(Machine::portable(patience)),
             false => Box::new(Machine::native(patience)),
         };
-        let limit = limit.map(|whole| Limit { until: Instant::now() + whole, whole });
+        let limit = limit.map(|whole| Limit { until: now + whole, whole });
         Self { host: Box::leak(host), portable, limit }
     }
 

@@ -1,9 +1,9 @@
 //! Starts an agent, and returns once its session is really there.
 
-use super::{Here, dirs::Claimed, list, observe};
+use super::{Here, dirs::Claimed, list};
 use crate::{
     error::{Error, Kind},
-    host::{EndError, LAUNCHES, end, forget, one},
+    host::{LAUNCHES, end, one},
     places,
     shim::{Orders, Report, STAGES, make_dir},
 };
@@ -13,17 +13,17 @@ use agentctl_core::{
     host::Host,
     launch::{self, Earlier, Id, Input, Permission, Plan},
     observe::History,
+    proof::Source,
     receipt::{Launched, SCHEMA},
     select::{Filter, Order},
-    wire::Session,
+    wire::{Because, Session},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
     collections::BTreeMap,
-    convert::Infallible,
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
-    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
@@ -100,9 +100,41 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
     let (id, launch) = (fresh_id(), fresh_id().replace('-', "")[..12].to_owned());
     let plan = plan(ask, &id, &launch)?;
     let claimed = Claimed::take(here, &state, &ask.cwd, ask.force)?;
-    let start = Start { here, ask, receipt: dir.join(format!("{launch}.json")), launch, claimed };
+    let (receipt, id) = (dir.join(format!("{launch}.json")), plan.id.clone());
+    let start = Start { here, ask, receipt, launch, id, claimed };
     let reports = start.begin(&program, &plan)?;
     start.follow(&reports)
+}
+
+/// A conversation to go on with.
+pub(crate) struct Before {
+    pub(crate) agent: &'static dyn Agent,
+    pub(crate) id: String,
+    pub(crate) record: PathBuf,
+    pub(crate) cwd: PathBuf,
+    pub(crate) model: Option<String>,
+}
+
+/// The session of this name, which must have ended unless it is copied.
+pub(crate) fn earlier(here: &Here, name: &str, fork: bool) -> Result<Before, Error> {
+    let (agent, session, stub) = super::status::transcript(here, name)?;
+    let refuse = |why: &str| Error::new(Kind::Refused, format!("cannot resume {name}: {why}"));
+    if session.live && !fork {
+        return Err(refuse("it is alive").hint(format!(
+            "`agentctl send {name} TEXT` reaches a live session; --fork goes on in a copy"
+        )));
+    }
+    if let Some(why) = session.reason.as_ref().filter(|_| !fork) {
+        return Err(
+            refuse(why).hint("`agentctl explain` says what was seen; --fork goes on in a copy")
+        );
+    }
+    match (session.id, stub, session.cwd) {
+        (Some(id), Some(stub), Some(cwd)) => {
+            Ok(Before { agent, id, record: stub.path, cwd, model: session.model })
+        }
+        _ => Err(refuse("it has no record to go on from")),
+    }
 }
 
 fn fresh_id() -> String {
@@ -125,7 +157,7 @@ fn earlier_of_key(here: &Here, ask: &Ask) -> Result<Option<Session>, Error> {
     super::status::status(here, &id, Depth::Glance).map(|found| Some(found.session))
 }
 
-fn program(host: &dyn Host, agent: &dyn Agent) -> Result<PathBuf, Error> {
+pub(super) fn program(host: &dyn Host, agent: &dyn Agent) -> Result<PathBuf, Error> {
     super::doctor::on_path(host, agent.card()).ok_or_else(|| {
         let card = agent.card();
         Error::new(
@@ -178,6 +210,8 @@ struct Start<'a> {
     ask: &'a Ask,
     receipt: PathBuf,
     launch: String,
+    /// How its session's id is known.
+    id: Id,
     claimed: Claimed,
 }
 
@@ -244,6 +278,10 @@ impl Start<'_> {
             without: inherited().into_iter().map(str::to_owned).collect(),
             receipt,
             mark,
+            first: match &plan.input {
+                Input::Open(text) => Some(text.clone()),
+                Input::Text(_) | Input::Nothing => None,
+            },
             ends_by: ask.agent.ends_by(None).to_vec(),
         }
     }
@@ -274,7 +312,7 @@ impl Start<'_> {
         loop {
             match reports.recv_timeout(pause) {
                 Ok(Report::NotStarted(why)) => return Err(self.failed(&why)),
-                Ok(Report::Started(_)) => started = true,
+                Ok(Report::Started) => started = true,
                 Ok(Report::Ended { code, signal }) => return self.ended(code, signal),
                 Err(RecvTimeoutError::Disconnected) if !started => {
                     return Err(self.failed("our shim was ended before it started the agent"));
@@ -282,7 +320,7 @@ impl Start<'_> {
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(pause), // only the shim is gone
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if started && let Some(session) = self.look(History::Skip, &|session| session.live) {
+            if started && let Some(session) = self.look(History::Skip, &|one| self.is_there(one)) {
                 self.claimed.release();
                 return Ok(session);
             }
@@ -291,6 +329,15 @@ impl Start<'_> {
             }
             pause = (pause * 3 / 2).min(Duration::from_millis(250));
         }
+    }
+
+    /// It is alive, and the agent itself says that it has the session: by its records, or by its output.
+    fn is_there(&self, session: &Session) -> bool {
+        let ours = |because: &Because| {
+            matches!(because.source, Source::Alive { .. } | Source::Launch { .. } | Source::Blind)
+        };
+        let told = matches!(self.id, Id::Told(_)); // the shim read it from there
+        session.live && (told || !session.because.iter().all(ours))
     }
 
     /// The session of this launch, seen anew.
@@ -330,13 +377,10 @@ impl Start<'_> {
         let launch: Option<Launched> = one(&self.receipt);
         let signals = self.ask.agent.ends_by(None);
         let mut rest = String::new();
-        if let Some(launch) = &launch {
-            let go = || Ok::<(), Infallible>(());
-            match end(&launch.process, signals, GRACE, go) {
-                Ok(_) => {}
-                Err(EndError::CalledOff(never)) => match never {},
-                Err(EndError::Refused(why)) => rest = format!(", and cannot be ended: {why}"),
-            }
+        if let Some(launch) = &launch
+            && let Err(why) = end(&launch.process, signals, GRACE)
+        {
+            rest = format!(", and cannot be ended: {why}");
         }
         self.failed(&format!("it had no session after {LIMIT:?}{rest}"))
     }

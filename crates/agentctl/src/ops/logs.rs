@@ -11,7 +11,10 @@ use agentctl_core::{
     ident::ProcKey,
     wire::{Messages, SCHEMA},
 };
-use std::{io, path::Path};
+use std::{io, path::Path, time::Duration};
+
+/// How often a session is looked at that is kept in more files than can be watched.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The last messages of a session.
 pub(crate) fn last(here: &Here, name: &str, count: usize) -> Result<Messages, Error> {
@@ -33,6 +36,8 @@ pub(crate) struct Follow<'a> {
     stub: Stub,
     at: u64,
     watch: Watch,
+    /// Longest wait for the watch to tell; it tells all where there is none.
+    pause: Option<Duration>,
     ended: bool,
 }
 
@@ -52,13 +57,15 @@ impl<'a> Follow<'a> {
         };
         // Watch first, read then: nothing can be written in between unseen.
         let path = agent.grows(&stub);
-        let watch = watch(&path, session.process.as_ref()).map_err(|why| {
-            Error::new(Kind::Io, format!("cannot watch {}: {why}", path.display()))
+        let watch = watch(path.as_deref(), session.process.as_ref()).map_err(|why| {
+            let path = path.as_ref().unwrap_or(&stub.path).display();
+            Error::new(Kind::Io, format!("cannot watch {path}: {why}"))
         })?;
+        let pause = path.is_none().then_some(PAUSE);
         let (messages, at) =
             agent.tail(host, &stub, count).map_err(|why| Error::unread(&stub.path, why))?;
         let ended = !session.live;
-        Ok((Self { host, agent, stub, at, watch, ended }, messages))
+        Ok((Self { host, agent, stub, at, watch, pause, ended }, messages))
     }
 
     /// The next messages; `None` once the session's process is gone and everything was read.
@@ -73,7 +80,7 @@ impl<'a> Follow<'a> {
             if self.ended {
                 return Ok(None);
             }
-            match self.watch.next(None) {
+            match self.watch.next(self.pause) {
                 Change::File(_) | Change::Lost | Change::TimedOut => {}
                 Change::Ended(_) => self.ended = true, // read once more what it wrote last
             }
@@ -81,8 +88,9 @@ impl<'a> Follow<'a> {
     }
 }
 
-fn watch(path: &Path, process: Option<&ProcKey>) -> io::Result<Watch> {
-    let watch = Watch::new(&[path.to_owned()]).map_err(io::Error::other)?;
+fn watch(path: Option<&Path>, process: Option<&ProcKey>) -> io::Result<Watch> {
+    let paths: Vec<_> = path.map(Path::to_owned).into_iter().collect();
+    let watch = Watch::new(&paths).map_err(io::Error::other)?;
     process.map_or(Ok(()), |key| watch.process(key))?;
     Ok(watch)
 }

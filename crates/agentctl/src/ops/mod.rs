@@ -8,6 +8,8 @@ pub(crate) mod list;
 pub(crate) mod logs;
 mod observe;
 pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod wait;
 
 pub(crate) use here::Here;
 pub(crate) use observe::absolute;

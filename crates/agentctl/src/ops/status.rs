@@ -90,7 +90,7 @@ fn find(here: &Here, text: &str, depth: Depth) -> Result<Found, Error> {
         sessions.extend(found);
         unread.extend(problems);
     }
-    match choose(&name, sessions) {
+    match choose(&name, without_doubles(sessions, &unread)) {
         Choice::One(session) => Ok(Found { session: *session, surveys, unread }),
         Choice::Nothing => Err(nothing(text, surveys)),
         Choice::Several(several) => Err(ambiguous(text, &several)),
@@ -117,6 +117,19 @@ fn nothing(text: &str, mut surveys: Vec<Survey<'_>>) -> Error {
                 .hint("run `agentctl doctor` to see what cannot be read")
         }
     }
+}
+
+/// An id is one agent's: a store that cannot be read is not suspected of what another agent has.
+fn without_doubles(sessions: Vec<Session>, unread: &[Problem]) -> Vec<Session> {
+    let is_read = |one: &Session| !unread.iter().any(|problem| problem.path == one.source);
+    let read: Vec<(String, Option<String>)> = sessions
+        .iter()
+        .filter(|one| is_read(one))
+        .map(|one| (one.agent.clone(), one.id.clone()))
+        .collect();
+    let elsewhere =
+        |one: &Session| read.iter().any(|(agent, id)| *agent != one.agent && *id == one.id);
+    sessions.into_iter().filter(|one| one.live || is_read(one) || !elsewhere(one)).collect()
 }
 
 fn ambiguous(text: &str, several: &[Session]) -> Error {

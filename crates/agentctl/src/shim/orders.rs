@@ -22,6 +22,8 @@ pub(crate) struct Orders {
     pub(crate) receipt: Launched,
     /// Where the agent's output names its session, if the id was not chosen.
     pub(crate) mark: Option<Mark>,
+    /// The first words of an input that stays open.
+    pub(crate) first: Option<String>,
     /// Signals that end it, the best first.
     pub(crate) ends_by: Vec<Signal>,
 }
@@ -33,7 +35,7 @@ pub(crate) enum Report {
     /// The agent could not be started, and why.
     NotStarted(String),
     /// It runs.
-    Started(Launched),
+    Started,
     /// It ended, by this exit code or signal.
     Ended {
         /// Exit code.

@@ -16,7 +16,6 @@ use rustix::{
     process::setsid,
 };
 use std::{
-    convert::Infallible,
     env,
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
@@ -84,7 +83,7 @@ fn stay(path: &Path) -> u8 {
         tell(&Report::NotStarted(format!("cannot write {}: {why}", receipt.display())));
         return 1;
     }
-    tell(&Report::Started(orders.receipt.clone()));
+    tell(&Report::Started);
     watch(child, orders, &receipt)
 }
 
@@ -97,7 +96,9 @@ fn start(orders: &Orders) -> Result<Child, String> {
     };
     let input = match &orders.receipt.input {
         Some(fifo) => {
-            open_input(fifo).map_err(|why| format!("cannot open its input: {why}"))?.into()
+            let first = orders.first.as_deref().unwrap_or_default();
+            let input = open_input(fifo, first);
+            input.map_err(|why| format!("cannot open its input: {why}"))?.into()
         }
         None => Stdio::inherit(),
     };
@@ -110,9 +111,11 @@ fn start(orders: &Orders) -> Result<Child, String> {
     command.spawn().map_err(|why| format!("cannot start {program}: {why}"))
 }
 
-/// Open for reading and writing: nobody's going closes it.
-fn open_input(fifo: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).open(fifo)
+/// Open for reading and writing: nobody's going closes it. It holds its first words until they are read.
+fn open_input(fifo: &Path, first: &str) -> io::Result<File> {
+    let mut input = OpenOptions::new().read(true).write(true).open(fifo)?;
+    input.write_all(first.as_bytes())?;
+    Ok(input)
 }
 
 /// Waits for the agent's end, and does what is due meanwhile.
@@ -135,8 +138,7 @@ fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
         if orders.receipt.deadline.is_some_and(|deadline| deadline <= Timestamp::now()) && !overdue
         {
             overdue = true;
-            let go = || Ok::<(), Infallible>(());
-            let _ = end(&orders.receipt.process, &orders.ends_by, GRACE, go); // its end is seen below
+            let _ = end(&orders.receipt.process, &orders.ends_by, GRACE); // its end is seen below
         }
         let waits = match (orders.mark.is_some(), locked) {
             (true, _) => TICK,

@@ -74,6 +74,7 @@ fn source(source: &Source) -> String {
         Source::Absence { .. } => {
             "the agent's own records and the kernel, read completely".to_owned()
         }
+        Source::Launch { launch, pid } => format!("kernel: pid {pid} carries our launch {launch}"),
         Source::Variable { variable, pid } => {
             format!("kernel: pid {pid} carries {}", one_line(variable))
         }

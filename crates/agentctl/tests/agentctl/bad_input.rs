@@ -3,6 +3,7 @@
 mod clocks;
 mod closed;
 mod content;
+mod database;
 mod environment;
 mod hostile;
 mod huge;

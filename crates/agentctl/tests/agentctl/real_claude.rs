@@ -3,6 +3,7 @@
 mod again;
 mod headless;
 mod tui;
+mod verbs;
 
 use std::fs;
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs};
 
-use agentctl_testkit::sandbox::{Run, Started};
+use agentctl_testkit::sandbox::{Gate, Run, Started};
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket, client};
 
@@ -23,13 +23,16 @@ const TOKEN: &str = "a-token-that-nobody-may-see";
 const EXE: &str = "bin/node";
 
 impl Stage {
-    /// OpenClaw with these words, by the Node that is pinned beside it.
+    /// A command that finds OpenClaw, and the Node that is pinned beside it.
     fn openclaw(&self, words: &[&str]) -> Run<'_> {
         let dir = env::var_os("AGENTCTL_TEST_OPENCLAW").filter(|dir| !dir.is_empty());
         let dir = PathBuf::from(dir.expect("AGENTCTL_TEST_OPENCLAW: run `cargo xtask test`"));
         let path = format!("{}:{}", dir.display(), env::var("PATH").unwrap_or_default());
-        let program = dir.join("openclaw").to_string_lossy().into_owned();
-        let run = self.sandbox.run(&[&[program.as_str()], words].concat()).env("PATH", &path);
+        let beside = dir.join(words[0]);
+        let program = if beside.exists() { beside } else { PathBuf::from(words[0]) };
+        let program = program.to_string_lossy().into_owned();
+        let words = [&[program.as_str()], &words[1..]].concat();
+        let run = self.sandbox.run(&words).env("PATH", &path);
         let quiet = [
             "DO_NOT_TRACK",
             "OPENCLAW_NO_AUTO_UPDATE",
@@ -41,8 +44,7 @@ impl Stage {
 
     /// Settings with which it talks to the scripted model; returns the gateway's port.
     fn configure(&self, tools: &Value) -> u16 {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        let port = free.expect("there is a free port").port();
+        let port = free_port();
         let model = json!({
             "id": "mock-1", "name": "Mock", "reasoning": false, "input": ["text"],
             "cost": {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75},
@@ -52,7 +54,7 @@ impl Stage {
         let config = json!({
             "gateway": {
                 "mode": "local", "port": port, "bind": "loopback",
-                "auth": {"mode": "token", "token": TOKEN},
+                "auth": {"mode": "token", "token": token()},
             },
             "tools": tools,
             "agents": {"defaults": {
@@ -68,6 +70,27 @@ impl Stage {
         let text = format!("// gateway\n{config:#}\n");
         fs::write(dir.join("openclaw.json"), text).expect("the home is ours");
         port
+    }
+
+    /// Waits until the model was asked for an answer that this gate holds.
+    fn held(&self, gate: &Gate) {
+        self.asked(gate.until().trim_start_matches("MOCK:"));
+    }
+
+    /// The check that nobody holds a session, as `explain` gives it.
+    fn absence(&self, id: &str) -> String {
+        let session = self.one("explain", id).expect("the session is there");
+        let because = session["because"].as_array().expect("facts are a list");
+        let absence = because.iter().find(|fact| fact["source"]["kind"] == "absence");
+        let check = absence.and_then(|fact| fact["check"].as_str());
+        check.unwrap_or_else(|| panic!("{session:#} is not absent")).to_owned()
+    }
+
+    /// Whether the command of each check exits 0 where OpenClaw is installed. Each takes seconds.
+    fn show(&self, checks: &[String]) -> Vec<bool> {
+        let started = checks.iter().map(|check| self.openclaw(&["sh", "-c", check]).spawn());
+        let started: Vec<Started> = started.collect();
+        started.iter().map(|one| one.wait(LIMIT).success()).collect()
     }
 
     /// The session of a key, once it is listed.
@@ -88,14 +111,23 @@ struct Gateway<'a> {
 }
 
 impl<'a> Gateway<'a> {
-    fn start(stage: &'a Stage, port: u16) -> Self {
-        let port_word = port.to_string();
-        let program = stage.openclaw(&["gateway", "run", "--port", &port_word]).spawn();
-        let line = stage.sandbox.wait_for("gateway that answers", LIMIT, || {
-            assert!(program.ended().is_none(), "{program}");
-            greet(port)
-        });
-        Self { stage, program, line: RefCell::new(line) }
+    /// A port that was free may be taken before the gateway, which needs seconds, has it.
+    fn start(stage: &'a Stage, tools: &Value) -> Self {
+        for _ in 0..3 {
+            let port = stage.configure(tools);
+            let words = ["openclaw", "gateway", "run", "--port", &port.to_string()];
+            let program = stage.openclaw(&words).spawn();
+            let line =
+                stage.sandbox.wait_for("gateway that answers", LIMIT, || match program.ended() {
+                    Some(_) => Some(None),
+                    None => greet(port).map(Some),
+                });
+            match line {
+                Some(line) => return Self { stage, program, line: RefCell::new(line) },
+                None => assert!(program.stderr().contains("EADDRINUSE"), "{program}"),
+            }
+        }
+        panic!("three ports that were free were taken");
     }
 
     /// What the gateway answers first to a request.
@@ -121,13 +153,26 @@ impl<'a> Gateway<'a> {
     }
 }
 
+/// One that the kernel gives to nobody who asks for any, as most tests do.
+fn free_port() -> u16 {
+    let first = u16::try_from(std::process::id() % 10_000).expect("it is small");
+    let ports = (0..10_000).map(|more| 20_000 + (first + more) % 10_000);
+    let mut free = ports.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.next().expect("there is a free port")
+}
+
+/// Each test has its own: the gateway of another is not taken for this one's.
+fn token() -> String {
+    format!("{TOKEN}-{}", std::process::id())
+}
+
 fn greet(port: u16) -> Option<WebSocket<TcpStream>> {
     let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(LIMIT)).ok()?;
     let (mut line, _) = client(format!("ws://127.0.0.1:{port}/"), stream).ok()?;
     hear(&mut line, |frame| frame["event"] == "connect.challenge")?;
     let params = json!({
-        "minProtocol": 4, "maxProtocol": 4, "role": "operator", "auth": {"token": TOKEN},
+        "minProtocol": 4, "maxProtocol": 4, "role": "operator", "auth": {"token": token()},
         "client": {"id": "gateway-client", "version": "0", "platform": "linux", "mode": "backend"},
         "scopes": ["operator.read", "operator.write", "operator.approvals", "operator.admin"],
         "caps": ["exec-approvals"],

@@ -1,5 +1,6 @@
 //! OpenCode 1.18 itself, against the scripted model.
 
+mod files;
 mod run;
 mod serve;
 mod tui;

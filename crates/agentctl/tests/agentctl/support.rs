@@ -161,6 +161,20 @@ impl Stage {
         Follow { program: self.sandbox.run(&[&agentctl, "logs", "-f", "--json", id]).spawn() }
     }
 
+    /// What `agentctl launch` answers with these arguments.
+    pub(crate) fn launch(&self, args: &[&str]) -> Value {
+        let answer = self.sandbox.agentctl(&[&["launch", "--json"], args].concat());
+        assert_eq!(answer.code, Some(0), "{answer:?}");
+        answer.json()
+    }
+
+    /// The parent of a process.
+    pub(crate) fn parent(&self, pid: u32) -> u32 {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it is alive");
+        let line = status.lines().find_map(|line| line.strip_prefix("PPid:")).expect("it has one");
+        line.trim().parse().expect("a number")
+    }
+
     /// The tokens that `status` shows.
     pub(crate) fn tokens(&self, id: &str) -> Value {
         self.one("status", id).expect("the session is there")["tokens"].clone()

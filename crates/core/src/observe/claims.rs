@@ -68,11 +68,10 @@ impl Survey<'_> {
                 }
             },
             Trail::Known(key) => self.hold(store, &claim, key.clone(), claim.source.clone()),
-            Trail::Server { silent } => {
-                if !self.is_answered(store) {
-                    self.veil(store, &claim.session, (*silent).to_owned());
-                }
-            }
+            Trail::Server { silent } => match self.is_answered(store) {
+                true => self.doubt(store, &claim.session),
+                false => self.veil(store, &claim.session, (*silent).to_owned()),
+            },
         }
     }
 
@@ -104,6 +103,14 @@ impl Survey<'_> {
     fn veil(&mut self, store: &Path, id: &str, why: String) {
         let stub = self.agent.find(self.host, store, id, None).into_iter().next();
         self.claimant(store, id, stub).hidden = Some(why);
+    }
+
+    /// It is claimed, and no server that answered runs it: its record and their age decide.
+    fn doubt(&mut self, store: &Path, id: &str) {
+        let stub = self.agent.find(self.host, store, id, None).into_iter().next();
+        if stub.is_some() {
+            self.claimant(store, id, stub);
+        }
     }
 
     fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {

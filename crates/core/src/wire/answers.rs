@@ -1,7 +1,7 @@
 //! Whole answers of commands.
 
 use super::Session;
-use crate::{agent::Message, observe};
+use crate::{agent::Message, ident::ProcKey, observe};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -58,4 +58,66 @@ pub struct Messages {
     pub id: String,
     /// Oldest first.
     pub messages: Vec<Message>,
+}
+
+/// What `launch` and `resume` answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Launch {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The session that runs, or ran already.
+    pub session: Session,
+    /// What its process writes.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
+    pub log: Option<PathBuf>,
+}
+
+/// What `stop` answers for one session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Certificate {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The session, as it is now.
+    pub session: Session,
+    /// It had ended before; nothing was done.
+    pub already: bool,
+    /// What became of each process, the session's own first.
+    pub deaths: Vec<Death>,
+}
+
+/// What became of one process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Death {
+    /// Which process.
+    pub process: ProcKey,
+    /// What it was called.
+    pub comm: String,
+    /// The signal that ended it; absent where it went with those above it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// Why it lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub survived: Option<String>,
+}
+
+/// What `launch --dry-run` answers: how an agent would be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DryRun {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where.
+    #[serde(serialize_with = "crate::text::path")]
+    pub cwd: PathBuf,
+    /// Variables that are set.
+    pub env: Vec<(String, String)>,
+    /// Variables that are not handed on.
+    pub without: Vec<String>,
+    /// What it reads.
+    pub input: String,
 }

@@ -173,18 +173,14 @@ impl Session {
         let (state, reason, waiting_for) = named(&verdict.state);
         let outcome = outcome(&verdict.state);
         let record = match record {
-            Reading::Read(record) => Some(*record),
-            Reading::Absent | Reading::Failed { .. } => None,
+            Reading::Read(record) => *record,
+            Reading::Absent | Reading::Failed { .. } => Record::of(Turn::None),
         };
-        let record = record.unwrap_or_else(|| Record::of(Turn::None));
         let (launch, now) = (around.launch, around.now);
         let first = holders.first();
         let begun = record.started.or(around.started).or(first.map(derive::began));
         let updated = record.updated.or(around.written);
-        let ended_at = outcome.as_ref().and(match &record.turn {
-            Turn::Ended { at, .. } => Some(*at),
-            Turn::Open { .. } | Turn::None => updated,
-        });
+        let ended_at = outcome.as_ref().and(ended(&record.turn, updated));
         let session = Self {
             id,
             adapter: agent.clone(),
@@ -247,6 +243,13 @@ impl Session {
             launch_id: Some(launch.launch),
             ..self
         }
+    }
+}
+
+fn ended(turn: &Turn, updated: Option<Timestamp>) -> Option<Timestamp> {
+    match turn {
+        Turn::Ended { at, .. } => Some(*at),
+        Turn::Open { .. } | Turn::None => updated,
     }
 }
 

@@ -12,6 +12,7 @@ use agentctl_core::{
     agent::Depth,
     agents,
     observe::{History, Survey},
+    proof::Rule,
     wire::Session,
 };
 use agentctl_testkit::fixture::{Eyes, FixtureHost, Removal};
@@ -72,6 +73,25 @@ fn no_case_reads_the_same_without_what_decides_it() {
         }
     }
     assert!(still.is_empty(), "\n{still}");
+}
+
+#[test]
+fn what_is_or_may_be_held_is_shown_without_asking_for_history() {
+    for case in cases().expect("the fixtures are readable") {
+        let Some(agent) = agents::named(&case.agent) else { continue };
+        let host = FixtureHost::new(&case.path).expect("case.json is readable");
+        let held = |history| {
+            let survey = Survey::new(agent, &host, &host.env(), history);
+            let look = |candidate| survey.session(candidate, Depth::Glance).0;
+            let all = survey.candidates.iter().map(look);
+            let may = |one: &Session| one.because.iter().any(|fact| fact.rule == Rule::MayBeHeld);
+            let held = all.filter(|one| one.live || may(one));
+            let mut named: Vec<String> = held.map(|one| compare::named(&one)).collect();
+            named.sort();
+            named
+        };
+        assert_eq!(held(History::Skip), held(History::All), "{case}");
+    }
 }
 
 /// The case no longer reads as expected once this is gone.

@@ -5,6 +5,7 @@ use crate::host::{Handle, Proc, Refused, Waited};
 use agentctl_core::{
     host::{CannotTell, Kernel},
     ident::ProcKey,
+    launch,
 };
 use rustix::process::Signal;
 use std::{env, fs, os::unix::process::ExitStatusExt, process::Command, time::Duration};

@@ -1,25 +1,34 @@
 //! A command that asks for leave.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
-use super::Gateway;
-use crate::support::{Stage, ended};
+use super::{Gateway, LIMIT};
+use crate::support::{Stage, alive, ended};
 
-#[test]
-fn a_command_off_the_allowlist_waits_for_approval() {
-    let stage = Stage::new();
-    let port = stage.configure(&json!({"exec": {"mode": "ask"}}));
-    let gateway = Gateway::start(&stage, port);
-    let file = stage.sandbox.root().join("touched");
-    let id = gateway.run("asks", &format!("MOCK:tool touch {}", file.display()));
-    let waiting = json!({"state": "waiting", "waiting_for": "approval", "live": true});
-    let through = ["unknown", "working", "done"];
-    stage.becomes(&id, &through, &waiting);
+const ON_THE_WAY: &[&str] = &["unknown", "working"];
+
+/// Resumed by the same key it is the same session; a command off the allowlist waits, and one that runs
+/// is work.
+pub(super) fn asks_then_runs(stage: &Stage, gateway: &Gateway<'_>, id: &str) {
+    let tool = stage.sandbox.gate("tool");
+    // A program of its own: with the loop itself as the command, 2026.9.6 ended the call without asking.
+    let program = stage.sandbox.root().join("tool");
+    fs::write(&program, format!("#!/bin/sh\n{}\n", tool.tool())).expect("the sandbox is ours");
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("it is ours");
+    let again = gateway.run("one", &format!("MOCK:tool {}", program.display()));
+    assert_eq!(again, id);
     stage.asked("tool");
-    assert!(!file.exists());
+    let waiting = json!({"state": "waiting", "waiting_for": "approval", "live": true});
+    stage.becomes(id, ON_THE_WAY, &waiting);
+    assert!(!tool.has_begun());
     let asked = gateway.call("exec.approval.list", &json!({}));
     let leave = json!({"id": asked[0]["id"], "decision": "allow-once"});
     gateway.call("exec.approval.resolve", &leave);
-    stage.becomes(&id, &["unknown", "working", "waiting"], &ended("done", "completed"));
-    assert!(file.exists());
+    stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
+    stage.becomes(id, &["unknown", "working", "waiting"], &alive("working", "server"));
+    tool.open();
+    stage.becomes(id, ON_THE_WAY, &ended("done", "completed"));
 }

@@ -12,11 +12,12 @@ fn killed_without_a_gateway_it_died() {
     stage.configure(&json!({}));
     let gate = stage.sandbox.gate("answer");
     let message = format!("go\n{}", gate.until());
-    let words = ["agent", "--local", "--session-key", "agent:main:alone", "-m", &message];
+    let words =
+        ["openclaw", "agent", "--local", "--session-key", "agent:main:alone", "-m", &message];
     let command = stage.openclaw(&words).spawn();
     let id = stage.of_key("alone");
-    stage.asked("until");
-    let session = stage.becomes(&id, &["done"], &alive("working", "headless"));
+    stage.held(&gate);
+    let session = stage.becomes(&id, &[], &alive("working", "headless"));
     signal(Signal::KILL, is_real(&session, EXE));
     command.wait(LIMIT);
     stage.becomes(&id, &["working"], &ended("died", "killed or crashed"));

@@ -3,11 +3,13 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{EXE, Gateway, LIMIT, TOKEN};
+use super::{EXE, Gateway, LIMIT, TOKEN, approval};
 use crate::support::{Stage, alive, ended, is_real};
 
 /// A gateway that gets a run ready answers nobody for a while.
-const ON_THE_WAY: &[&str] = &["unknown", "working", "done"];
+const ON_THE_WAY: &[&str] = &["unknown", "working"];
+/// So may a session be that was made, and whose run is not let in yet.
+const BEFORE: &[&str] = &["unknown", "working", "done"];
 
 fn failed() -> Value {
     json!({"state": "failed", "status": "error", "live": false, "pid": null})
@@ -16,8 +18,7 @@ fn failed() -> Value {
 #[test]
 fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     let stage = Stage::new();
-    let port = stage.configure(&json!({}));
-    let gateway = Gateway::start(&stage, port);
+    let gateway = Gateway::start(&stage, &json!({"exec": {"mode": "ask"}}));
 
     // Never prompted: nobody holds it.
     let made = json!({"key": "agent:main:made", "cwd": stage.sandbox.work()});
@@ -29,7 +30,7 @@ fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     // A held answer is work, of the gateway's own process.
     let gate = stage.sandbox.gate("answer");
     let id = gateway.run("one", &gate.until());
-    stage.asked("until");
+    stage.held(&gate);
     let session = stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
     assert_eq!(is_real(&session, EXE), gateway.program.pid());
     assert_eq!(session["shared"], true);
@@ -44,32 +45,38 @@ fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     let session = stage.becomes(&id, ON_THE_WAY, &ended("done", "completed"));
     assert_eq!(session["last"], "released");
 
-    // Resumed by the same key it is the same session, and a tool that runs is work.
-    let tool = stage.sandbox.gate("tool");
-    let again = gateway.run("one", &format!("MOCK:tool {}", tool.tool()));
-    assert_eq!(again, id);
-    stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
-    stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
-    tool.open();
-    stage.becomes(&id, ON_THE_WAY, &ended("done", "completed"));
+    approval::asks_then_runs(&stage, &gateway, &id);
     assert_eq!(stage.tokens(&id)["output"], 30, "three answers");
 
-    let id = gateway.run("bad", "MOCK:err 400");
-    stage.becomes(&id, ON_THE_WAY, &failed());
+    let check = stage.absence(&id);
+
+    // A run that failed, and one that was stopped, go on in the same session.
+    let bad = gateway.run("bad", "MOCK:err 400");
+    stage.becomes(&bad, BEFORE, &failed());
+    let gate = stage.sandbox.gate("better");
+    assert_eq!(gateway.run("bad", &gate.until()), bad);
+    stage.held(&gate);
+    stage.becomes(&bad, ON_THE_WAY, &alive("working", "server"));
+    let checks = [check.clone(), check.replace(&id, &bad)];
+    assert_eq!(stage.show(&checks), [true, false], "one has ended, and one runs: {checks:#?}");
+    gateway.call("chat.abort", &json!({"sessionKey": "agent:main:bad"}));
+    stage.becomes(&bad, ON_THE_WAY, &ended("stopped", "interrupted"));
 
     let never = stage.sandbox.gate("never");
     let id = gateway.run("aborted", &never.until());
+    stage.held(&never);
     stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
     gateway.call("sessions.abort", &json!({"key": "agent:main:aborted"}));
     stage.becomes(&id, ON_THE_WAY, &ended("stopped", "interrupted"));
 
-    killed(&stage, &gateway, port);
+    killed(&stage, &gateway);
 }
 
 /// Without its gateway a run is unknown, and under the next one it has died until it is run again.
-fn killed(stage: &Stage, gateway: &Gateway<'_>, port: u16) {
+fn killed(stage: &Stage, gateway: &Gateway<'_>) {
     let gate = stage.sandbox.gate("killed");
     let id = gateway.run("killed", &gate.until());
+    stage.held(&gate);
     let before = stage.becomes(&id, ON_THE_WAY, &alive("working", "server"));
     gateway.program.signal(Signal::KILL);
     gateway.program.wait(LIMIT);
@@ -84,7 +91,7 @@ fn killed(stage: &Stage, gateway: &Gateway<'_>, port: u16) {
         assert_eq!((&other["live"], other["state"] == "unknown"), (&json!(false), false));
     }
 
-    let _again = Gateway::start(stage, port);
+    let _again = Gateway::start(stage, &json!({}));
     stage.sandbox.wait_for("word of the next gateway", LIMIT, || {
         let all = stage.list(&["--all"]);
         let state = all.iter().find(|one| one["id"] == json!(id))?["state"].clone();

@@ -140,15 +140,15 @@ fn two_are_told_apart_by_their_directory_or_not_at_all() {
 }
 
 #[test]
-fn a_helper_is_a_session_with_a_parent() {
+fn a_spawned_session_has_a_parent() {
     let stage = Stage::opencode("allow");
     let inner = stage.sandbox.gate("inner");
-    let helper = json!({
+    let task = json!({
         "description": "look around",
         "prompt": inner.until(),
         "subagent_type": "general",
     });
-    let script = format!("MOCK:call task {helper}\nMOCK:text all done");
+    let script = format!("MOCK:call task {task}\nMOCK:text all done");
     let run = stage.running(&[], &script, &stage.sandbox.work());
     let id = stage.made(&run);
     stage.asked("call");
@@ -157,7 +157,7 @@ fn a_helper_is_a_session_with_a_parent() {
     assert_eq!(is_real(&parent, EXE), run.pid());
     let rows = stage.agreed();
     assert_eq!(rows.len(), 2, "{:#}", json!(rows));
-    let child = rows.iter().find(|row| row["parent"] == id).expect("the helper is listed");
+    let child = rows.iter().find(|row| row["parent"] == id).expect("what it spawned is listed");
     assert_eq!((&child["pid"], &child["shared"]), (&parent["pid"], &json!(true)));
     assert_eq!(parent["parent"], Value::Null);
     let child = child["id"].as_str().expect("a session has an id");

@@ -85,16 +85,15 @@ struct Server {
 
 impl Server {
     fn start(stage: &Stage, variables: &[(&str, &str)]) -> Self {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a free port");
-        let port = free.local_addr().expect("it is bound").port().to_string();
-        drop(free);
-        let run = stage.opens(&["serve", "--port", &port]);
+        let run = stage.opens(&["serve", "--port", "0"]);
         let run = variables.iter().fold(run, |run, (name, value)| run.env(name, value));
         let opencode = run.spawn();
-        stage.sandbox.wait_for("listening server", LIMIT, || {
-            opencode.stdout().contains("listening on").then_some(())
+        let address = stage.sandbox.wait_for("listening server", LIMIT, || {
+            let said = opencode.stdout();
+            let (line, _) = said.split_once("listening on http://")?.1.split_once('\n')?;
+            Some(line.trim().to_owned())
         });
-        let server = Self { opencode, address: format!("127.0.0.1:{port}") };
+        let server = Self { opencode, address };
         // 1.18.33 never answers some of the first requests: new ones go through.
         stage.sandbox.wait_for("answering server", LIMIT, || {
             server.ask("GET", "/global/health", "").filter(|answer| answer["healthy"] == true)

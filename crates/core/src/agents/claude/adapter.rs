@@ -25,6 +25,7 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
+    stop_word: Some("stop"),
     inherited: launch::INHERITED,
     infers: false,
     short: 8,

@@ -25,6 +25,7 @@ static CARD: Card = Card {
     stays: false, // a session may be resumed from anywhere
     keeps_open: true,
     tool_variable: None,
+    stop_word: None,
     inherited: launch::INHERITED,
     infers: false,
     short: 8,

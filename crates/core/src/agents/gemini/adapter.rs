@@ -27,6 +27,7 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
+    stop_word: None,
     inherited: launch::INHERITED,
     infers: true,
     short: 8,

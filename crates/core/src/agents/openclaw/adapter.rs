@@ -20,6 +20,9 @@ use std::{
 /// OpenClaw.
 pub(in crate::agents) struct OpenClaw;
 
+/// What the kernel keeps of the title that a gateway gives itself: 15 bytes.
+const TITLE: &str = "openclaw-gatewa";
+
 static CARD: Card = Card {
     name: "openclaw",
     aliases: &[],
@@ -31,6 +34,7 @@ static CARD: Card = Card {
     stays: false,
     keeps_open: false,
     tool_variable: None,
+    stop_word: None,
     inherited: launch::INHERITED,
     infers: false,
     short: 8,
@@ -64,7 +68,7 @@ impl Agent for OpenClaw {
     }
 
     fn may_be(&self, comm: &str) -> bool {
-        comm == "openclaw-gatewa" // 15 bytes of the title that it gives itself
+        comm == TITLE
     }
 
     /// Other commands are clients, or take the gateway's lock while they run an agent themselves.
@@ -109,9 +113,14 @@ impl Agent for OpenClaw {
         store::read(host, stub, depth)
     }
 
-    fn absence(&self, _: &Path, id: &str) -> String {
+    /// No gateway lives, or it answers and does not name the session. A gateway that does not answer
+    /// shows nothing, nor does a command that is missing (`pgrep` has 1 for "none").
+    fn absence(&self, store: &Path, id: &str) -> String {
+        let lives = format!("pgrep -u \"$(id -u)\" -x {TITLE}");
         let ask = "openclaw gateway call sessions.list --params '{\"activeOnly\":true}' --json";
-        format!("! {ask} | grep -F -- {}", shell_word(id))
+        let ask = format!("OPENCLAW_STATE_DIR={} {ask}", shell_word(&store.to_string_lossy()));
+        let unnamed = format!("! printf %s \"$rows\" | grep -F -- {}", shell_word(id));
+        format!("{{ {lives}; test $? = 1; }} || {{ rows=$({ask}) && {unnamed}; }}")
     }
 
     fn messages(&self, line: &[u8]) -> Vec<Message> {
@@ -126,8 +135,8 @@ impl Agent for OpenClaw {
         store::since(host, stub, at)
     }
 
-    fn grows(&self, stub: &Stub) -> PathBuf {
-        store::grows(stub)
+    fn grows(&self, stub: &Stub) -> Option<PathBuf> {
+        Some(store::grows(stub))
     }
 
     fn shape(&self, line: &[u8]) -> Option<Shape> {

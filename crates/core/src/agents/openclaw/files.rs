@@ -3,14 +3,16 @@
 use super::{entry::Entry, transcript::Transcript};
 use crate::{
     agent::{Depth, Stub},
-    agents::json,
+    agents::{files::is_id, json},
     evidence::Record,
     host::{self, Host},
     lines::{self, Body, Flow},
     proof::Source,
 };
+use jiff::Timestamp;
 use serde_json::Value;
 use std::{
+    collections::{HashMap, HashSet},
     io,
     path::{Path, PathBuf},
 };
@@ -21,42 +23,89 @@ const LIMIT: usize = 64 << 20;
 /// How many lines of either end a glance reads.
 const GLANCE: usize = 16;
 
-/// Every session of a folder, with the file that holds it: those of the index, and transcripts that
-/// no key points to any more.
-pub(super) fn all(host: &dyn Host, dir: &Path) -> io::Result<Vec<(Entry, PathBuf)>> {
+/// A session, the file that holds it, and the place that shows its status.
+pub(super) struct Found {
+    pub(super) entry: Entry,
+    pub(super) path: PathBuf,
+    pub(super) shown: Source,
+}
+
+/// Every session of a folder: those of the index, and transcripts that no key points to any more.
+pub(super) fn all(host: &dyn Host, dir: &Path) -> io::Result<Vec<Found>> {
     let names = match host.entries(dir) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         names => names?,
     };
     let mut found = Vec::new();
-    for entry in index(host, dir)? {
-        let transcript = dir.join(format!("{}.jsonl", entry.id));
-        let path = match host.stat(&transcript).is_ok() {
-            true => transcript,
-            false => dir.join(INDEX),
+    for (entry, shown) in index(host, dir)? {
+        let path = match transcript_of(&entry.id, dir).filter(|path| host.stat(path).is_ok()) {
+            Some(transcript) => transcript,
+            None => dir.join(INDEX),
         };
-        found.push((entry, path));
+        found.push(Found { entry, path, shown });
     }
+    let known: HashSet<String> = found.iter().map(|one| one.entry.id.clone()).collect();
     for name in names {
         let Some(id) = name.name.strip_suffix(".jsonl").filter(|id| is_id(id)) else { continue };
-        if found.iter().any(|(entry, _)| entry.id == id) {
+        if known.contains(id) {
             continue;
         }
         let path = dir.join(&name.name);
         let updated = host.stat(&path).ok().map(|stat| stat.modified);
-        found.push((Entry { id: id.to_owned(), updated, ..Entry::default() }, path));
+        let (entry, shown) = unnamed(id, &path, updated);
+        found.push(Found { entry, path, shown });
     }
     Ok(found)
 }
 
-fn index(host: &dyn Host, dir: &Path) -> io::Result<Vec<Entry>> {
-    let index = match host::slurp(host, &dir.join(INDEX), LIMIT) {
+/// Ids are read from a file: one that would lead elsewhere has no transcript.
+fn transcript_of(id: &str, dir: &Path) -> Option<PathBuf> {
+    (!id.contains(['/', '\\'])).then(|| dir.join(format!("{id}.jsonl")))
+}
+
+/// A transcript that no key points to tells of itself alone.
+fn unnamed(id: &str, path: &Path, updated: Option<Timestamp>) -> (Entry, Source) {
+    let shown = Source::File { path: path.to_owned(), shows: id.to_owned() };
+    (Entry { id: id.to_owned(), updated, ..Entry::default() }, shown)
+}
+
+fn index(host: &dyn Host, dir: &Path) -> io::Result<Vec<(Entry, Source)>> {
+    let path = dir.join(INDEX);
+    let text = match host::slurp(host, &path, LIMIT) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        index => index?,
+        text => text?,
     };
-    let index: Value = serde_json::from_slice(&index)?;
-    let entries = index.as_object().into_iter().flatten();
-    Ok(entries.filter_map(|(key, value)| entry(key, value)).collect())
+    let index: Value = serde_json::from_slice(&text)?;
+    let mut lines = statuses(&text);
+    let found = index.as_object().into_iter().flatten().filter_map(|(key, value)| {
+        let entry = entry(key, value)?;
+        let (path, id) = (path.clone(), entry.id.clone());
+        let shown = match lines.remove(key) {
+            Some((offset, shows)) => Source::Line { path, offset, shows, without: Vec::new() },
+            None => Source::File { path, shows: id },
+        };
+        Some((entry, shown))
+    });
+    Ok(found.collect())
+}
+
+/// Where the index says each key's status, and the words there. 2026.6.11 writes it a field a line, two
+/// spaces a level; in an index that is written otherwise no such line is found.
+fn statuses(index: &[u8]) -> HashMap<String, (u64, String)> {
+    let (mut found, mut key, mut at) = (HashMap::new(), None, 0u64);
+    for line in index.split_inclusive(|byte| *byte == b'\n') {
+        let offset = at;
+        at += line.len() as u64;
+        let Ok(text) = std::str::from_utf8(line) else { continue };
+        let text = text.trim_end_matches(['\n', '\r', ',']);
+        if let Some(name) = text.strip_prefix("  \"").and_then(|name| name.strip_suffix("\": {")) {
+            key = serde_json::from_str::<String>(&format!("\"{name}\"")).ok();
+        }
+        if let (Some(key), true) = (&key, text.starts_with("    \"status\": ")) {
+            found.insert(key.clone(), (offset, text.trim_start().to_owned()));
+        }
+    }
+    found
 }
 
 fn entry(key: &str, value: &Value) -> Option<Entry> {
@@ -76,30 +125,16 @@ fn entry(key: &str, value: &Value) -> Option<Entry> {
     })
 }
 
-/// The place that shows a session's status.
-pub(super) fn shown(host: &dyn Host, path: &Path, entry: &Entry) -> Source {
-    let index = path.with_file_name(INDEX);
-    let text = host::slurp(host, &index, LIMIT).unwrap_or_default();
-    let status = entry.status.as_deref().unwrap_or_default();
-    let loose = format!("\"status\": \"{status}\"");
-    let shows = match String::from_utf8_lossy(&text).contains(&loose) {
-        true => loose,
-        false => format!("\"status\":\"{status}\""),
-    };
-    Source::File { path: index, shows }
-}
-
 /// What one session says of itself.
 pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
     let dir = stub.path.parent().unwrap_or(&stub.path);
-    let indexed = index(host, dir)?.into_iter().find(|entry| entry.id == stub.id);
-    let unnamed = || Entry { id: stub.id.clone(), updated: Some(stub.updated), ..Entry::default() };
-    let entry = indexed.unwrap_or_else(unnamed);
+    let indexed = index(host, dir)?.into_iter().find(|(entry, _)| entry.id == stub.id);
+    let (entry, shown) =
+        indexed.unwrap_or_else(|| unnamed(&stub.id, &stub.path, Some(stub.updated)));
     let said = match stub.path.ends_with(INDEX) {
         true => Transcript::default(),
         false => transcript(host, &stub.path, depth)?,
     };
-    let shown = shown(host, &stub.path, &entry);
     entry.record(shown, said)
 }
 
@@ -144,6 +179,30 @@ fn transcript(host: &dyn Host, path: &Path, depth: Depth) -> io::Result<Transcri
     Ok(said)
 }
 
-fn is_id(text: &str) -> bool {
-    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_has_its_own_line() {
+        let index = "{\n  \"a \\\"b\": {\n    \"status\": \"done\",\n    \"more\": {\n      \
+                     \"status\": \"no\"\n    }\n  },\n  \"c\": {\n    \"status\": \"running\"\n  }\n}";
+        let found = statuses(index.as_bytes());
+        let shows = |key: &str| {
+            let (at, shows) = found.get(key).expect("it has a status");
+            assert!(index.get(*at as usize..).is_some_and(|rest| rest.trim().starts_with(shows)));
+            shows.as_str()
+        };
+        assert_eq!(shows("a \"b"), "\"status\": \"done\"");
+        assert_eq!(shows("c"), "\"status\": \"running\"");
+        assert!(statuses(br#"{"a":{"status":"done"}}"#).is_empty());
+    }
+
+    #[test]
+    fn an_id_makes_no_path_out_of_its_folder() {
+        let dir = Path::new("/store");
+        assert_eq!(transcript_of("mine", dir), Some(PathBuf::from("/store/mine.jsonl")));
+        assert_eq!(transcript_of("../../etc/passwd", dir), None);
+        assert_eq!(transcript_of("/etc/passwd", dir), None);
+    }
 }

@@ -9,12 +9,12 @@ use crate::{
     agent::{About, Claim, Trail},
     agents::json,
     evidence::{Need, Role, Say},
-    host::{Host, Talk},
+    host::{self, Host, Talk},
     ident::ProcKey,
     proof::Source,
 };
 use serde_json::{Value, json};
-use std::{collections::HashMap, io, path::Path};
+use std::{collections::HashMap, io, net::SocketAddr, path::Path};
 
 const PROTOCOL: u8 = 4;
 const SCOPES: &[&str] =
@@ -41,12 +41,9 @@ pub(super) fn ask(
 }
 
 fn active(host: &dyn Host, gateway: &ProcKey, port: u16, lock: &Lock) -> io::Result<Vec<Claim>> {
-    // Whoever took its port is not to hear its token.
-    if host.ports(gateway).is_ok_and(|ports| !ports.contains(&port)) {
-        return Err(io::Error::other(format!("it does not listen on port {port}")));
-    }
+    let place = place(host, gateway, port)?;
     let token = config::token(host, &lock.config, gateway);
-    let url = format!("ws://127.0.0.1:{port}/");
+    let url = format!("ws://{place}/");
     let mut line = Line { talk: host.dial(&url)?, asked: 0, early: HashMap::new() };
     let hello = line.greet(token)?;
     let version = json::string(&hello["server"], "version");
@@ -78,6 +75,19 @@ fn active(host: &dyn Host, gateway: &ProcKey, port: u16, lock: &Lock) -> io::Res
     Ok(rows.iter().filter_map(claim).collect())
 }
 
+/// Where it is asked. Whoever else may have its port is neither told its token nor believed.
+fn place(host: &dyn Host, gateway: &ProcKey, port: u16) -> io::Result<SocketAddr> {
+    let all = host.ports(gateway).map_err(|why| {
+        io::Error::other(format!("nobody tells whether it listens on port {port}: {}", why.0))
+    })?;
+    let mut own = all.into_iter().filter(|at| at.port() == port).peekable();
+    if own.peek().is_none() {
+        return Err(io::Error::other(format!("it does not listen on port {port}")));
+    }
+    let own = own.find_map(host::loopback);
+    own.ok_or_else(|| io::Error::other(format!("it listens on port {port}, not on loopback")))
+}
+
 /// Rows of sessions with a run. Releases that cannot choose them send all.
 fn page(offset: u64) -> Value {
     json!({ "activeOnly": true, "limit": PAGE, "offset": offset })
@@ -101,11 +111,12 @@ impl Waits {
 
     fn say(&self, key: &str) -> (Say, String) {
         let waits = |keys: &[String]| keys.iter().any(|waiting| waiting == key);
-        let shows = || format!("\"sessionKey\":{}", Value::from(key));
+        let shows = |field: &str| format!("\"{field}\":{}", Value::from(key));
         match (waits(&self.approval), waits(&self.answer)) {
-            (true, _) => (Say::Waiting(Need::Approval), shows()),
-            (false, true) => (Say::Waiting(Need::Answer), shows()),
-            (false, false) => (Say::Busy, "\"hasActiveRun\":true".to_owned()),
+            (true, _) => (Say::Waiting(Need::Approval), shows("sessionKey")),
+            (false, true) => (Say::Waiting(Need::Answer), shows("sessionKey")),
+            // Only rows with a run were asked for.
+            (false, false) => (Say::Busy, shows("key")),
         }
     }
 }

@@ -1,13 +1,19 @@
 //! Where sessions are: below `agents/<agent>/`, in a database or in files.
 
-use super::{database, entry::Entry, files, lock};
+use super::{
+    database,
+    entry::Entry,
+    files::{self, Found},
+    lock,
+};
 use crate::{
     agent::{self, Claims, Depth, Listing, Message, Stub, Trouble},
-    agents::{json, pi::messages},
+    agents::{files::is_id, json, pi::messages},
     evidence::Record,
     host::{Host, Kind},
 };
 use std::{
+    collections::HashSet,
     io,
     path::{Path, PathBuf},
 };
@@ -42,10 +48,18 @@ impl Place {
         stat.err().is_none_or(|why| why.kind() != io::ErrorKind::NotFound)
     }
 
-    /// What was moved into the database may still lie among the files.
-    fn has_moved(&self, host: &dyn Host, id: &str) -> bool {
-        let stored = self.has_database(host).then(|| database::one(host, &self.database, id));
-        matches!(stored, Some(Ok(Some(_))))
+    /// What its database says of a session.
+    fn stored(&self, host: &dyn Host, id: &str) -> io::Result<Option<Entry>> {
+        match self.has_database(host) {
+            true => database::one(host, &self.database, id),
+            false => Ok(None),
+        }
+    }
+
+    /// What its files say of a session. What was moved into the database may still lie among them.
+    fn left(&self, host: &dyn Host, id: &str) -> Option<Stub> {
+        let found = files::all(host, &self.files).ok()?;
+        found.into_iter().find(|one| one.entry.id == id).map(|one| one.entry.stub(&one.path))
     }
 }
 
@@ -61,12 +75,12 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
                 Err(why) => found.problems.push(trouble(&place.database, &why)),
             }
         }
-        let left =
-            |(entry, _): &&(Entry, PathBuf)| entry.runs() && !place.has_moved(host, &entry.id);
-        let shown =
-            |(entry, path): &(Entry, PathBuf)| entry.claim(files::shown(host, path, entry), &locks);
+        let left = |one: &&Found| {
+            one.entry.runs() && !matches!(place.stored(host, &one.entry.id), Ok(Some(_)))
+        };
+        let claim = |one: &Found| one.entry.claim(one.shown.clone(), &locks);
         match files::all(host, &place.files) {
-            Ok(all) => found.claims.extend(all.iter().filter(left).map(shown)),
+            Ok(all) => found.claims.extend(all.iter().filter(left).map(claim)),
             Err(why) => found.problems.push(trouble(&place.files, &why)),
         }
     }
@@ -78,17 +92,22 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for place in places(host, store)? {
         let mut stubs = Vec::new();
+        let mut broken = None;
         if place.has_database(host) {
             match database::all(host, &place.database) {
                 Ok(rows) => stubs.extend(rows.iter().map(|row| row.stub(&place.database))),
-                Err(why) => listing.problems.push(trouble(&place.database, &why)),
+                Err(why) => {
+                    listing.problems.push(trouble(&place.database, &why));
+                    broken = Some(&place.database);
+                }
             }
         }
         match files::all(host, &place.files) {
             Ok(all) => {
-                let moved: Vec<String> = stubs.iter().map(|stub| stub.id.clone()).collect();
-                let left = all.iter().filter(|(entry, _)| !moved.contains(&entry.id));
-                stubs.extend(left.map(|(entry, path)| entry.stub(path)));
+                let moved: HashSet<String> = stubs.iter().map(|stub| stub.id.clone()).collect();
+                let left = all.iter().filter(|one| !moved.contains(&one.entry.id));
+                // A database that cannot be read may know more than the files it was made from.
+                stubs.extend(left.map(|one| one.entry.stub(broken.unwrap_or(&one.path))));
             }
             Err(why) => listing.problems.push(trouble(&place.files, &why)),
         }
@@ -101,17 +120,28 @@ fn trouble(path: &Path, why: &io::Error) -> Trouble {
     Trouble { path: path.to_owned(), why: why.to_string() }
 }
 
-/// One session.
+/// One session. A database that cannot be read may hold it, and says why when read.
 pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
-    places(host, store).ok()?.into_iter().find_map(|place| {
-        let stored = place.has_database(host).then(|| database::one(host, &place.database, id));
-        if let Some(Ok(Some(row))) = stored {
-            return Some(row.stub(&place.database));
+    let mut broken = None;
+    for place in places(host, store).ok()? {
+        match place.stored(host, id) {
+            Ok(Some(row)) => return Some(row.stub(&place.database)),
+            Ok(None) => {
+                if let Some(stub) = place.left(host, id) {
+                    return Some(stub);
+                }
+            }
+            Err(_) => broken = broken.or(Some(place)),
         }
-        let files = files::all(host, &place.files).ok()?;
-        let (entry, path) = files.into_iter().find(|(entry, _)| entry.id == id)?;
-        Some(entry.stub(&path))
-    })
+    }
+    let place = broken?;
+    let title = match place.left(host, id) {
+        Some(left) => left.title,
+        None if is_id(id) => None,
+        None => return None, // a part of one, or another agent's
+    };
+    let updated = host.stat(&place.database).map(|stat| stat.modified).unwrap_or_default();
+    Some(Stub { id: id.to_owned(), path: place.database, updated, title })
 }
 
 /// What one session says of itself.

@@ -46,10 +46,10 @@ impl Transcript {
             _ => {}
         }
         if let (Some(sum), Some((tokens, cost))) = (&mut self.tokens, entries::spent(entry)) {
-            sum.input += tokens.input;
-            sum.output += tokens.output;
-            sum.cache_read += tokens.cache_read;
-            sum.cache_write += tokens.cache_write;
+            sum.input = sum.input.saturating_add(tokens.input);
+            sum.output = sum.output.saturating_add(tokens.output);
+            sum.cache_read = sum.cache_read.saturating_add(tokens.cache_read);
+            sum.cache_write = sum.cache_write.saturating_add(tokens.cache_write);
             self.cost_usd = self.cost_usd.map(|sum| sum + cost);
         }
     }

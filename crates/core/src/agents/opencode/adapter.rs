@@ -1,6 +1,6 @@
 //! The adapter: which table, file or page answers which question.
 
-use super::{database, launch, messages, record, server, storage, store};
+use super::{cursor::Cursor, database, launch, messages, record, server, storage, store};
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
@@ -10,6 +10,7 @@ use crate::{
     launch::{Ask, Plan, Signal},
     proof::{Source, shell_word},
 };
+use jiff::{SignedDuration, Timestamp};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -17,6 +18,9 @@ use std::{
 
 /// OpenCode.
 pub(in crate::agents) struct OpenCode;
+
+/// A process makes its session as it starts, which took 5 s on a loaded machine.
+const STARTS_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 
 static CARD: Card = Card {
     name: "opencode",
@@ -29,6 +33,7 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
+    stop_word: None,
     inherited: launch::INHERITED,
     infers: true,
     short: 12, // `ses_` and the first hex digits of its time
@@ -43,9 +48,9 @@ impl Agent for OpenCode {
     fn stores(&self, env: &Env) -> Vec<PathBuf> {
         let given = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let usual = || given("HOME").map(|home| home.join(CARD.home));
-        let data = given("XDG_DATA_HOME").map(|dir| dir.join("opencode")).or_else(usual);
-        let Some(data) = data else { return Vec::new() };
-        vec![given("OPENCODE_DB").map_or(data.clone(), |db| data.join(db))]
+        let place = given("XDG_DATA_HOME").map(|dir| dir.join("opencode")).or_else(usual);
+        let Some(place) = place else { return Vec::new() };
+        vec![given("OPENCODE_DB").map_or(place.clone(), |db| place.join(db))]
     }
 
     fn may_be(&self, comm: &str) -> bool {
@@ -62,7 +67,28 @@ impl Agent for OpenCode {
         let words = Words::of(program.argv);
         // A terminal may have gone on to another session, and a fork has an id of its own.
         let one = words.part() == Part::Agent(Role::Headless) && !words.has(&["--fork"]);
-        words.value(&["--session", "-s"]).filter(|id| one && store::is_id(id))
+        self.may_name(program).filter(|_| one)
+    }
+
+    fn may_name(&self, program: &Program<'_>) -> Option<String> {
+        Words::of(program.argv).value(&["--session", "-s"]).filter(|id| store::is_id(id))
+    }
+
+    /// A `run` makes its session as it starts; a terminal makes one without the rules of a `run`, at
+    /// its first prompt.
+    fn may_join(&self, record: &Record, since: Timestamp, role: Option<Role>) -> bool {
+        let late = |made: Timestamp| made.duration_since(since) > STARTS_WITHIN;
+        match (role, record.made_by) {
+            (Some(Role::Headless), made_by) => made_by == role && !record.started.is_some_and(late),
+            (_, made_by) => made_by.is_none(),
+        }
+    }
+
+    fn always_open(&self, host: &dyn Host, store: &Path) -> Option<PathBuf> {
+        match store::databases(host, store).ok()?.as_slice() {
+            [only] => Some(host.resolve(only)),
+            _ => None,
+        }
     }
 
     fn directory(&self, program: &Program<'_>, env: &Env, cwd: PathBuf) -> PathBuf {
@@ -118,12 +144,14 @@ impl Agent for OpenCode {
         record::of(saved, stub)
     }
 
+    /// No process of OpenCode has it among its words.
     fn absence(&self, _: &Path, id: &str) -> String {
-        // In brackets, so that the command does not find itself.
-        let rest = id.get(1..).unwrap_or_default();
-        let plain = rest.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', ".");
-        let words = shell_word(&format!("(--session=)?[s]{plain}"));
-        format!("! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -xE -- {words}")
+        let plain = id.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', ".");
+        let words = shell_word(&format!("(--session=|-s=)?{plain}"));
+        format!(
+            "! grep -ls '^opencode' /proc/[0-9]*/comm | sed 's/comm$/cmdline/' | xargs -r cat | \
+             tr '\\0' '\\n' | grep -xE -- {words}"
+        )
     }
 
     fn messages(&self, _: &[u8]) -> Vec<Message> {
@@ -131,21 +159,25 @@ impl Agent for OpenCode {
     }
 
     fn tail(&self, host: &dyn Host, stub: &Stub, count: usize) -> io::Result<(Vec<Message>, u64)> {
-        let (mut said, at) = messages::of(&pieces(host, stub, Window::Last(count))?, None);
+        let cursor = Cursor::at(host.now());
+        let mut said = messages::of(&pieces(host, stub, Window { last: count, since: cursor })?);
+        let next = cursor.after(&said).number();
         said.drain(..said.len().saturating_sub(count));
-        Ok((said, at))
+        Ok((said.into_iter().map(|one| one.message).collect(), next))
     }
 
     fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
-        let (said, next) = messages::of(&pieces(host, stub, Window::Since(at))?, Some(at));
-        Ok((said, next.max(at)))
+        let cursor = Cursor::of(at);
+        let later = Cursor::at(host.now());
+        let said = messages::of(&pieces(host, stub, Window { last: 0, since: cursor })?);
+        let next = if later.settled() > cursor.settled() { later } else { cursor };
+        let next = next.after(&said).number();
+        Ok((cursor.rest(said).into_iter().map(|one| one.message).collect(), next))
     }
 
-    fn grows(&self, stub: &Stub) -> PathBuf {
-        match store::is_file(stub) {
-            true => stub.path.clone(),
-            false => database::log(&stub.path),
-        }
+    fn grows(&self, stub: &Stub) -> Option<PathBuf> {
+        // Each message is a directory of its own for its parts: no one file tells.
+        (!store::is_file(stub)).then(|| database::log(&stub.path))
     }
 
     fn shape(&self, _: &[u8]) -> Option<Shape> {
@@ -153,13 +185,13 @@ impl Agent for OpenCode {
     }
 }
 
-/// Which pieces of a session are asked for.
+/// Which pieces of a session are asked for: these and those.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Window {
+pub(super) struct Window {
     /// Those of its last messages, this many.
-    Last(usize),
-    /// Those written after this moment, in milliseconds since 1970.
-    Since(u64),
+    pub(super) last: usize,
+    /// Those that may not be written for good by then.
+    pub(super) since: Cursor,
 }
 
 fn pieces(host: &dyn Host, stub: &Stub, window: Window) -> io::Result<Vec<messages::Piece>> {
@@ -181,9 +213,15 @@ impl<'a> Words<'a> {
 
     /// The first word that is neither an option nor its value.
     fn command(&self) -> Option<&'a str> {
+        self.plain().next()
+    }
+
+    /// Words that are neither an option nor its value.
+    fn plain(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         const VALUED: &[&str] = &[
             "--agent",
             "--cors",
+            "--event",
             "--hostname",
             "--log-level",
             "--mdns-domain",
@@ -192,11 +230,12 @@ impl<'a> Words<'a> {
             "--prompt",
             "--replay-limit",
             "--session",
+            "--token",
             "-m",
             "-s",
         ];
         let mut value = false;
-        self.0.iter().map(String::as_str).find(|word| {
+        self.0.iter().map(String::as_str).filter(move |word| {
             let skip = value || word.starts_with('-');
             value = !value && VALUED.contains(word);
             !skip
@@ -218,7 +257,7 @@ impl<'a> Words<'a> {
     }
 
     fn part(&self) -> Part {
-        const HELPERS: &[&str] = &[
+        const BYSTANDERS: &[&str] = &[
             "agent",
             "attach",
             "auth",
@@ -246,8 +285,10 @@ impl<'a> Words<'a> {
             Some("run") if self.value(&["--attach"]).is_some() => Part::Bystander,
             Some("run") if self.has(&["--interactive", "-i"]) => Part::Agent(Role::Interactive),
             Some("run") => Part::Agent(Role::Headless),
+            // 1.18.33 prompts a session of its own there, for an event of a repository.
+            Some("github") if self.plain().nth(1) == Some("run") => Part::Agent(Role::Headless),
             Some("acp" | "serve" | "web") => Part::Agent(Role::Server),
-            Some(command) if HELPERS.contains(&command) => Part::Bystander,
+            Some(command) if BYSTANDERS.contains(&command) => Part::Bystander,
             Some(_) | None => Part::Agent(Role::Interactive),
         }
     }
@@ -280,6 +321,8 @@ mod tests {
         assert_eq!(part("opencode run --attach http://localhost:4096 hello"), Part::Bystander);
         assert_eq!(part("opencode acp"), Part::Agent(Role::Server));
         assert_eq!(part("opencode session list"), Part::Bystander);
+        assert_eq!(part("opencode github install"), Part::Bystander);
+        assert_eq!(part("opencode github --token x run"), Part::Agent(Role::Headless));
         assert_eq!(part("opencode run -- --help"), Part::Agent(Role::Headless));
     }
 

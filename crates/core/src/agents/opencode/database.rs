@@ -6,7 +6,7 @@
 use super::{
     adapter::Window,
     messages::Piece,
-    record::{Said, Saved, Spent},
+    record::{self, Said, Saved, Spent},
 };
 use crate::{
     agent::{Depth, Stub},
@@ -70,14 +70,25 @@ pub(super) fn spawned(host: &dyn Host, db: &Path, id: &str) -> io::Result<Vec<(S
 
 /// Directories of sessions written to since then whose newest turn has no end.
 pub(super) fn busy(host: &dyn Host, db: &Path, since: Timestamp) -> io::Result<Vec<PathBuf>> {
-    let sql = format!(
-        "select distinct s.directory from session s join message n on n.id = (select m.id from \
-         message m where m.session_id = s.id order by m.time_created desc, m.id desc limit 1) \
-         where {UPDATED} >= ?1 and (json_extract(n.data, '$.time.completed') is null \
-         or json_extract(n.data, '$.finish') in ('tool-calls', 'unknown'))"
-    );
+    let sql = format!("select s.id, s.directory from session s where {UPDATED} >= ?1");
     let rows = rows(host, db, &sql, &[Cell::Number(since.as_millisecond())])?;
-    Ok(rows.iter().filter_map(|row| Some(PathBuf::from(row.first()?.text()?))).collect())
+    let mut busy = Vec::new();
+    for row in &rows {
+        let [Cell::Text(id), Cell::Text(directory)] = row.as_slice() else { continue };
+        let directory = PathBuf::from(directory);
+        if busy.contains(&directory) {
+            continue;
+        }
+        let is_open = match (Asked { host, db, id }).newest() {
+            Ok(newest) => newest.is_some_and(record::is_open),
+            Err(why) if why.kind() == io::ErrorKind::TimedOut => return Err(why),
+            Err(_) => true, // what cannot be read may be open, and must not hide the others
+        };
+        if is_open {
+            busy.push(directory);
+        }
+    }
+    Ok(busy)
 }
 
 fn stub(db: &Path, row: &[Cell]) -> Option<Stub> {
@@ -93,30 +104,24 @@ fn stub(db: &Path, row: &[Cell]) -> Option<Stub> {
 /// What a session says of itself.
 pub(super) fn saved(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Saved> {
     let asked = Asked { host, db: &stub.path, id: &stub.id };
-    let newest = asked.message("desc")?;
-    if newest.is_none() && asked.is_elsewhere() {
+    let newest = asked.newest()?;
+    if newest.is_none() && asked.is_elsewhere()? {
         let why = "its messages are in the table `session_message`, which is not understood";
         return Err(io::Error::other(why));
     }
-    let spoken = "select p.data from message m join part p on p.message_id = m.id \
-                  where m.session_id = ?1 and json_extract(m.data, '$.role') = 'assistant' \
-                  and json_extract(p.data, '$.type') = 'text' \
-                  and json_extract(p.data, '$.text') <> '' \
-                  order by m.time_created desc, m.id desc, p.id desc limit 1";
-    let info = asked.info()?;
-    let known = info["tokens"].get("input").is_some_and(Value::is_number);
+    let session = asked.session()?;
+    let known = session["tokens"].get("input").is_some_and(Value::is_number);
     let spent = match (depth, known) {
         (Depth::Glance, _) => None,
-        (Depth::Whole, true) => Some(Spent::of(&info)),
+        (Depth::Whole, true) => Some(Spent::of(&session)),
         (Depth::Whole, false) => Some(asked.total()?),
     };
-    Ok(Saved {
-        info,
-        first: asked.message("asc")?,
-        newest,
-        last: asked.values(spoken)?.pop(),
-        spent,
-    })
+    Ok(Saved { session, first: asked.first()?, newest, last: asked.spoken()?, spent })
+}
+
+/// A field of a column that holds JSON; nothing where it holds anything else, which would be an error.
+fn field(column: &str, path: &str) -> String {
+    format!("case when json_valid({column}) then json_extract({column}, '$.{path}') end")
 }
 
 /// One session of one database.
@@ -137,17 +142,18 @@ impl Asked<'_> {
     }
 
     /// The session's row, in the shape of the JSON files.
-    fn info(&self) -> io::Result<Value> {
+    fn session(&self) -> io::Result<Value> {
         let sql = "select name from pragma_table_info('session')";
         let rows = self.host.rows(self.db, sql, &[])?;
         let there: HashSet<&str> = rows.iter().filter_map(|row| row.first()?.text()).collect();
         let column = |name: &'static str| if there.contains(name) { name } else { "null" };
         let sql = format!(
             "select json_object('directory', directory, 'title', title, 'version', version, \
-             'parentID', parent_id, 'model', {}, 'cost', {}, 'tokens', json_object('input', {}, \
+             'parentID', parent_id, 'permission', {}, 'model', {}, 'cost', {}, 'tokens', json_object('input', {}, \
              'output', {}, 'reasoning', {}, 'cache', json_object('read', {}, 'write', {})), \
              'time', json_object('created', time_created, 'updated', time_updated, \
              'archived', {})) from session where id = ?1",
+            column("permission"),
             column("model"),
             column("cost"),
             column("tokens_input"),
@@ -160,20 +166,41 @@ impl Asked<'_> {
         self.values(&sql)?.pop().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// The first or the newest message with its parts, and a query that shows what decides of it.
-    fn message(&self, order: &str) -> io::Result<Option<Said>> {
+    /// Parts of the first message.
+    fn first(&self) -> io::Result<Vec<Value>> {
+        self.values(
+            "select data from part where message_id = (select id from message \
+             where session_id = ?1 order by time_created, id limit 1) order by id",
+        )
+    }
+
+    /// The last thing the agent said.
+    fn spoken(&self) -> io::Result<Option<Value>> {
+        let spoken = self.values(&format!(
+            "select p.data from message m join part p on p.message_id = m.id \
+             where m.session_id = ?1 and {} = 'assistant' and {} = 'text' and {} <> '' \
+             order by m.time_created desc, m.id desc, p.id desc limit 1",
+            field("m.data", "role"),
+            field("p.data", "type"),
+            field("p.data", "text"),
+        ));
+        Ok(spoken?.pop())
+    }
+
+    /// The newest message with its parts, and a query that shows what decides of it.
+    fn newest(&self) -> io::Result<Option<Said>> {
         let pick = format!(
-            "from message where session_id = {} order by time_created {order}, id {order} limit 1",
+            "from message where session_id = {} order by time_created desc, id desc limit 1",
             quoted(self.id)
         );
         let decides =
             "json_extract(data, '$.role', '$.finish', '$.error.name', '$.time.completed')";
         let rows = self.host.rows(self.db, &format!("select id, data, {decides} {pick}"), &[])?;
-        let Some([id, data, shows]) = rows.first().map(Vec::as_slice) else { return Ok(None) };
+        let Some([id, said, shows]) = rows.first().map(Vec::as_slice) else { return Ok(None) };
         let parts = "select data from part where message_id = ?1 order by id";
         let parts = self.host.rows(self.db, parts, std::slice::from_ref(id))?;
         Ok(Some(Said {
-            body: body(data),
+            body: body(said),
             parts: parts.iter().filter_map(|row| Some(body(row.first()?))).collect(),
             source: Source::Row {
                 path: self.db.to_owned(),
@@ -184,9 +211,13 @@ impl Asked<'_> {
     }
 
     /// Newer schemas may keep messages in another table, which 1.18.33 has and leaves empty.
-    fn is_elsewhere(&self) -> bool {
+    fn is_elsewhere(&self) -> io::Result<bool> {
+        let there = "select 1 from sqlite_master where name = 'session_message'";
+        if self.host.rows(self.db, there, &[])?.is_empty() {
+            return Ok(false); // 1.2.1
+        }
         let sql = "select 1 from session_message where session_id = ?1 limit 1";
-        self.rows(sql).is_ok_and(|rows| !rows.is_empty())
+        Ok(!self.rows(sql)?.is_empty())
     }
 
     fn total(&self) -> io::Result<Spent> {
@@ -197,32 +228,28 @@ impl Asked<'_> {
 
 /// Pieces of a session as they were said, oldest first.
 pub(super) fn pieces(host: &dyn Host, stub: &Stub, window: Window) -> io::Result<Vec<Piece>> {
-    let (among, limit) = match window {
-        Window::Last(count) => (
-            "m.id in (select id from message where session_id = ?1 \
-             order by time_created desc, id desc limit ?2)",
-            count as u64,
-        ),
-        Window::Since(at) => ("(m.time_updated > ?2 or p.time_updated > ?2)", at),
-    };
-    let sql = format!(
-        "select m.id, m.data, m.time_updated, p.data, p.time_created, p.time_updated \
-         from message m left join part p on p.message_id = m.id \
-         where m.session_id = ?1 and {among} order by m.time_created, m.id, p.id"
-    );
-    let limit = Cell::Number(i64::try_from(limit).unwrap_or(i64::MAX));
-    let rows = host.rows(&stub.path, &sql, &[Cell::Text(stub.id.clone()), limit])?;
+    let sql = "select m.id, m.data, m.time_updated, p.id, p.data, p.time_created, \
+               p.time_updated \
+               from message m left join part p on p.message_id = m.id where m.session_id = ?1 \
+               and (m.time_updated >= ?2 or p.time_updated >= ?2 or m.id in (select id from message \
+               where session_id = ?1 order by time_created desc, id desc limit ?3)) \
+               order by m.time_created, m.id, p.id";
+    let number = |number| Cell::Number(i64::try_from(number).unwrap_or(i64::MAX));
+    let (since, last) = (number(window.since.settled()), number(window.last as u64));
+    let rows = host.rows(&stub.path, sql, &[Cell::Text(stub.id.clone()), since, last])?;
     let mut pieces = Vec::new();
     for of_message in rows.chunk_by(|one, other| one.first() == other.first()) {
-        let [Some(said), Some(written)] = [1, 2].map(|at| of_message[0].get(at)) else { continue };
+        let [Cell::Text(id), said, written, ..] = of_message[0].as_slice() else { continue };
         let said = body(said);
         for row in of_message {
-            if let [_, _, _, part @ Cell::Text(_), created, updated] = row.as_slice() {
-                let (created, updated) = (millis(created), millis(updated));
-                pieces.push(Piece::part(&said, body(part), (created, updated)));
+            if let [_, _, _, Cell::Text(id), part @ Cell::Text(_), times @ ..] = row.as_slice()
+                && let [created, written] = times
+            {
+                let times = (millis(created), millis(written));
+                pieces.push(Piece::part(&said, id, body(part), times));
             }
         }
-        pieces.extend(Piece::error(&said, millis(written)));
+        pieces.extend(Piece::error(&said, id, millis(written)));
     }
     Ok(pieces)
 }

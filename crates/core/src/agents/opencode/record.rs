@@ -3,7 +3,7 @@
 use crate::{
     agent::Stub,
     agents::json,
-    evidence::{Ending, Pending, Record, Tokens, Turn},
+    evidence::{Ending, Pending, Record, Role, Tokens, Turn},
     proof::Source,
     text,
 };
@@ -27,8 +27,9 @@ pub(super) struct Said {
 /// The ends of a session.
 pub(super) struct Saved {
     /// The session itself, in the shape of the JSON files.
-    pub(super) info: Value,
-    pub(super) first: Option<Said>,
+    pub(super) session: Value,
+    /// Parts of its first message.
+    pub(super) first: Vec<Value>,
     pub(super) newest: Option<Said>,
     /// The part that holds the last thing the agent said.
     pub(super) last: Option<Value>,
@@ -50,7 +51,8 @@ impl Spent {
             tokens: Tokens {
                 input: json::count(tokens, "input"),
                 // OpenCode counts what the model thought apart from what it said.
-                output: json::count(tokens, "output") + json::count(tokens, "reasoning"),
+                output: json::count(tokens, "output")
+                    .saturating_add(json::count(tokens, "reasoning")),
                 cache_read: json::count(cache, "read"),
                 cache_write: json::count(cache, "write"),
             },
@@ -63,10 +65,10 @@ impl Sum for Spent {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {
             tokens: Tokens {
-                input: sum.tokens.input + one.tokens.input,
-                output: sum.tokens.output + one.tokens.output,
-                cache_read: sum.tokens.cache_read + one.tokens.cache_read,
-                cache_write: sum.tokens.cache_write + one.tokens.cache_write,
+                input: sum.tokens.input.saturating_add(one.tokens.input),
+                output: sum.tokens.output.saturating_add(one.tokens.output),
+                cache_read: sum.tokens.cache_read.saturating_add(one.tokens.cache_read),
+                cache_write: sum.tokens.cache_write.saturating_add(one.tokens.cache_write),
             },
             cost: sum.cost + one.cost,
         })
@@ -75,24 +77,36 @@ impl Sum for Spent {
 
 /// The record of a session.
 pub(super) fn of(saved: Saved, stub: &Stub) -> io::Result<Record> {
-    let Saved { info, first, newest, last, spent } = saved;
-    let time = &info["time"];
-    let model = newest.as_ref().and_then(|said| model(&said.body)).or_else(|| chosen(&info));
+    let Saved { session, first, newest, last, spent } = saved;
+    let time = &session["time"];
+    let model = newest.as_ref().and_then(|said| model(&said.body)).or_else(|| chosen(&session));
     Ok(Record {
-        cwd: json::path(&info, "directory"),
+        cwd: json::path(&session, "directory"),
         model,
-        title: json::string(&info, "title").filter(|title| !is_made_up(title)),
-        prompt: first.as_ref().and_then(prompt),
+        title: json::string(&session, "title").filter(|title| !is_made_up(title)),
+        prompt: prompt(&first),
         last: last.as_ref().and_then(|part| json::text(part, "text")).and_then(text::excerpt),
-        version: json::string(&info, "version"),
+        version: json::string(&session, "version"),
         started: json::millis(time, "created"),
         updated: Some(stub.updated),
         cost_usd: spent.as_ref().map(|spent| spent.cost),
         tokens: spent.map(|spent| spent.tokens),
-        parent: json::string(&info, "parentID"),
+        parent: json::string(&session, "parentID"),
         archived: json::millis(time, "archived").is_some(),
+        made_by: is_of_a_run(&session["permission"]).then_some(Role::Headless),
         ..Record::of(turn(newest)?)
     })
+}
+
+/// 1.18.33: `run` forbids its session to ask questions; nothing else does.
+fn is_of_a_run(rules: &Value) -> bool {
+    let written = rules.as_str().map(|text| serde_json::from_str(text).unwrap_or_default());
+    let rules: &Value = written.as_ref().unwrap_or(rules);
+    let forbids = |rule: &Value| {
+        json::text(rule, "permission") == Some("question")
+            && json::text(rule, "action") == Some("deny")
+    };
+    rules.as_array().is_some_and(|rules| rules.iter().any(forbids))
 }
 
 /// The model as OpenCode wants it on its command line.
@@ -105,8 +119,8 @@ fn model(message: &Value) -> Option<String> {
 }
 
 /// The model chosen for a session that has no message yet.
-fn chosen(info: &Value) -> Option<String> {
-    let model = json::object(json::text(info, "model")?.as_bytes());
+fn chosen(session: &Value) -> Option<String> {
+    let model = json::object(json::text(session, "model")?.as_bytes());
     Some(format!("{}/{}", json::text(&model, "providerID")?, json::text(&model, "id")?))
 }
 
@@ -116,10 +130,15 @@ fn is_made_up(title: &str) -> bool {
     stamp.is_some_and(|stamp| stamp.parse::<Timestamp>().is_ok())
 }
 
-fn prompt(first: &Said) -> Option<String> {
+fn prompt(first: &[Value]) -> Option<String> {
     let written =
         |part: &&Value| json::text(part, "type") == Some("text") && !json::flag(part, "synthetic");
-    first.parts.iter().find(written).and_then(|part| text::excerpt(json::text(part, "text")?))
+    first.iter().find(written).and_then(|part| text::excerpt(json::text(part, "text")?))
+}
+
+/// Whether the newest message has no end. One that is not understood may have none.
+pub(super) fn is_open(newest: Said) -> bool {
+    !matches!(turn(Some(newest)), Ok(Turn::Ended { .. } | Turn::None))
 }
 
 /// How far the newest message is. Earlier ones may stay open for ever: a kill leaves them so.

@@ -8,20 +8,22 @@ use crate::{
     agent::{About, Claim, Server, Trail},
     agents::json,
     evidence::{Need, Say},
-    host::Host,
+    host::{self, Host},
     proof::Source,
 };
 use serde_json::Value;
 use std::{
     fmt::Write,
     io,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
 const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
 const USER: &str = "OPENCODE_SERVER_USERNAME";
 
-/// Every session it runs; none without asking where no turn is open that it could run.
+/// Every session it runs; none without asking where no turn is open that it could run. Of sessions in
+/// files nothing is asked: no server that writes them was ever seen to answer (1.1.65 was not tried).
 pub(super) fn claims(
     host: &dyn Host,
     store: &Path,
@@ -31,12 +33,16 @@ pub(super) fn claims(
     for db in store::databases(host, store)? {
         directories.extend(database::busy(host, &db, server.since)?);
     }
+    if store::has_newer_files(host, store, server.since) {
+        return Ok(None);
+    }
     let mut claims = Vec::new();
     if directories.is_empty() {
         return Ok(Some(claims));
     }
     let Ok(ports) = host.ports(server.process) else { return Ok(None) };
-    let asked = ports.iter().map(|port| Asked { host, server, port: *port });
+    let places = ports.into_iter().filter_map(host::loopback);
+    let asked = places.map(|place| Asked { host, server, place });
     let mut failure = None;
     for asked in asked {
         match asked.all(&directories) {
@@ -50,11 +56,11 @@ pub(super) fn claims(
     failure.map_or(Ok(None), Err) // a terminal without `--port` has no server
 }
 
-/// A server on one port of its process.
+/// A server where its process listens: nobody else hears its password.
 struct Asked<'a> {
     host: &'a dyn Host,
     server: &'a Server<'a>,
-    port: u16,
+    place: SocketAddr,
 }
 
 impl Asked<'_> {
@@ -69,7 +75,10 @@ impl Asked<'_> {
             // What waits for a person counts as busy too, so it comes first.
             claims.extend(self.waiting("permission", directory, Need::Approval)?);
             claims.extend(self.waiting("question", directory, Need::Answer)?);
-            for id in busy.keys() {
+            for (id, status) in busy {
+                if !matches!(json::text(status, "type"), Some("busy" | "retry")) {
+                    return Err(io::Error::other(format!("its answer for {id} is not understood")));
+                }
                 if !claims.iter().any(|claim: &Claim| claim.session == *id) {
                     claims.push(self.claim(id.clone(), &url, Say::Busy));
                 }
@@ -97,7 +106,7 @@ impl Asked<'_> {
 
     fn page(&self, page: &str, directory: &Path) -> io::Result<(String, Value)> {
         let directory = encoded(&directory.to_string_lossy());
-        let url = format!("http://127.0.0.1:{}/{page}?directory={directory}", self.port);
+        let url = format!("http://{}/{page}?directory={directory}", self.place);
         let mut env = self.host.env(self.server.process, &[PASSWORD, USER]).unwrap_or_default();
         let mut word = |name: &str| env.remove(name)?.into_string().ok();
         let name = word(USER).unwrap_or_else(|| "opencode".to_owned());

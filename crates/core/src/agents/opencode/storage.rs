@@ -13,48 +13,82 @@ use crate::{
     host::{self, Host},
     proof::Source,
 };
+use jiff::Timestamp;
 use serde_json::Value;
 use std::{
-    io,
+    io::{
+        self,
+        ErrorKind::{NotADirectory, NotFound},
+    },
     path::{Path, PathBuf},
 };
 
 /// More than any of these files holds.
 const LIMIT: usize = 64 << 20;
+/// Where session files are, below a store: one directory for each project.
+const SESSIONS: &str = "storage/session";
 /// How many messages from the end are searched for the last thing the agent said.
 const TAIL: usize = 20;
 
 /// Every session file of a store.
 pub(super) fn list(host: &dyn Host, store: &Path, problems: &mut Vec<Trouble>) -> Vec<Stub> {
+    let top = store.join(SESSIONS);
     let mut stubs = Vec::new();
-    let top = store.join("storage/session");
-    for project in names(host, &top).unwrap_or_default() {
+    let mut trouble = |path: PathBuf, why: &io::Error| {
+        problems.push(Trouble { path, why: why.to_string() });
+    };
+    let projects = names(host, &top).unwrap_or_else(|why| {
+        trouble(top.clone(), &why);
+        Vec::new()
+    });
+    for project in projects {
         let dir = top.join(project);
-        match names(host, &dir) {
-            Ok(files) => {
-                let ids = files.iter().filter_map(|file| file.strip_suffix(".json"));
-                stubs.extend(ids.filter_map(|id| stub(host, &dir, id)));
+        let files = names(host, &dir).unwrap_or_else(|why| {
+            trouble(dir.clone(), &why);
+            Vec::new()
+        });
+        for id in files.iter().filter_map(|file| file.strip_suffix(".json")) {
+            match stub(host, &dir, id) {
+                Ok(found) => stubs.extend(found),
+                Err(why) => trouble(dir.join(format!("{id}.json")), &why),
             }
-            Err(why) => problems.push(Trouble { path: dir, why: why.to_string() }),
         }
     }
     stubs
 }
 
-/// One session file.
-pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
-    let top = store.join("storage/session");
-    names(host, &top).ok()?.iter().find_map(|project| stub(host, &top.join(project), id))
+/// One session file; where it may be one that cannot be looked at, the error is its path.
+pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Result<Option<Stub>, PathBuf> {
+    let (top, name) = (store.join(SESSIONS), format!("{id}.json"));
+    let mut hidden = None;
+    for project in names(host, &top).map_err(|_| top.join(&name))? {
+        let dir = top.join(project);
+        match stub(host, &dir, id) {
+            Ok(None) => {}
+            Ok(found) => return Ok(found),
+            Err(_) => hidden = Some(dir.join(&name)),
+        }
+    }
+    hidden.map_or(Ok(None), Err)
 }
 
-fn stub(host: &dyn Host, dir: &Path, id: &str) -> Option<Stub> {
+fn stub(host: &dyn Host, dir: &Path, id: &str) -> io::Result<Option<Stub>> {
     let path = dir.join(format!("{id}.json"));
-    let updated = host.stat(&path).ok()?.modified;
+    let Some(updated) = written(host, &path)? else { return Ok(None) };
     // The newest message's file is made while the session's own stands still.
     let messages = beside(&path, &["message", id]);
-    let newest = messages.and_then(|dir| host.stat(&dir).ok()).map(|dir| dir.modified);
+    let newest = messages.map(|dir| written(host, &dir)).transpose()?.flatten();
     let updated = newest.map_or(updated, |newest| newest.max(updated));
-    Some(Stub { id: id.to_owned(), path, updated, title: None })
+    Ok(Some(Stub { id: id.to_owned(), path, updated, title: None }))
+}
+
+/// When a path was last written to, if it is there.
+fn written(host: &dyn Host, path: &Path) -> io::Result<Option<Timestamp>> {
+    match host.stat(path) {
+        // A stray file among directories has nothing below it.
+        Err(why) if matches!(why.kind(), NotFound | NotADirectory) => Ok(None),
+        stat => Ok(Some(stat?.modified)),
+    }
 }
 
 /// A path below the `storage` directory that a session's file is in.
@@ -65,7 +99,7 @@ fn beside(session: &Path, below: &[&str]) -> Option<PathBuf> {
 /// Names in a directory, sorted: ids of messages and parts grow with time.
 fn names(host: &dyn Host, dir: &Path) -> io::Result<Vec<String>> {
     let mut names: Vec<String> = match host.entries(dir) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(why) if matches!(why.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
         entries => entries?.into_iter().map(|entry| entry.name).collect(),
     };
     names.sort();
@@ -83,7 +117,7 @@ fn body(host: &dyn Host, path: &Path) -> io::Result<(Value, String)> {
     }
     let why =
         format!("{} is no JSON object (it may be in the middle of a rewrite)", path.display());
-    Err(io::Error::other(why))
+    Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
 /// What a session says of itself.
@@ -97,8 +131,8 @@ pub(super) fn saved(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Sa
         }
     };
     Ok(Saved {
-        info: body(host, &stub.path)?.0,
-        first: tree.messages.first().map(|name| tree.said(name)).transpose()?,
+        session: body(host, &stub.path)?.0,
+        first: tree.messages.first().map_or(Ok(Vec::new()), |name| tree.bodies(name))?,
         newest: tree.messages.last().map(|name| tree.said(name)).transpose()?,
         last: tree.last()?,
         spent,
@@ -131,15 +165,18 @@ impl<'a> Tree<'a> {
         Ok(names(self.host, &dir)?.iter().map(|part| dir.join(part)).collect())
     }
 
+    fn bodies(&self, name: &str) -> io::Result<Vec<Value>> {
+        self.parts(name)?.iter().map(|part| Ok(body(self.host, part)?.0)).collect()
+    }
+
     fn said(&self, name: &str) -> io::Result<Said> {
         let path = self.message(name);
         let (value, text) = body(self.host, &path)?;
-        let parts = self.parts(name)?.into_iter().map(|part| Ok(body(self.host, &part)?.0));
         let line = |key: &str| text.lines().find(|line| line.contains(key));
         let shows =
             line("\"finish\"").or_else(|| line("\"completed\"")).or_else(|| line("\"role\""));
         let shows = shows.unwrap_or_default().trim().to_owned();
-        let parts = parts.collect::<io::Result<_>>()?;
+        let parts = self.bodies(name)?;
         Ok(Said { body: value, parts, source: Source::File { path, shows } })
     }
 
@@ -161,23 +198,43 @@ impl<'a> Tree<'a> {
 /// Pieces of a session as they were said, oldest first.
 pub(super) fn pieces(host: &dyn Host, stub: &Stub, window: Window) -> io::Result<Vec<Piece>> {
     let tree = Tree::of(host, stub)?;
-    let skip = match window {
-        Window::Last(count) => tree.messages.len().saturating_sub(count),
-        Window::Since(_) => 0,
-    };
-    let written = |path: &Path| {
-        let at = host.stat(path).map(|stat| stat.modified.as_millisecond());
-        at.ok().and_then(|at| u64::try_from(at).ok()).unwrap_or(0)
-    };
+    let last = tree.messages.len().saturating_sub(window.last);
     let mut pieces = Vec::new();
-    for name in &tree.messages[skip..] {
+    for (at, name) in tree.messages.iter().enumerate() {
         let path = tree.message(name);
-        let said = body(host, &path)?.0;
-        for part in tree.parts(name)? {
-            let at = written(&part);
-            pieces.push(Piece::part(&said, body(host, &part)?.0, (at, at)));
+        let written = millis(host, &path)?;
+        let is_asked = |written: u64| last <= at || window.since.settled() <= written;
+        let parts = tree.parts(name)?.into_iter().map(|part| Ok((millis(host, &part)?, part)));
+        let mut parts = parts.collect::<io::Result<Vec<_>>>()?;
+        parts.retain(|(written, _)| is_asked(*written));
+        if parts.is_empty() && !is_asked(written) {
+            continue;
         }
-        pieces.extend(Piece::error(&said, written(&path)));
+        let settled = |written: u64| written < window.since.settled();
+        let whole = |path: &Path, written: u64| -> io::Result<Option<Value>> {
+            match body(host, path) {
+                // In the middle of a rewrite: whoever follows the session meets it again.
+                Err(why) if why.kind() == io::ErrorKind::InvalidData && !settled(written) => {
+                    Ok(None)
+                }
+                read => Ok(Some(read?.0)),
+            }
+        };
+        let Some(said) = whole(&path, written)? else { continue };
+        let begun = said["time"].get("created").and_then(Value::as_u64);
+        for (written, part) in parts {
+            let id = part.to_string_lossy();
+            // A file tells when it was last written, not when it was made.
+            let created = begun.filter(|_| json::text(&said, "role") == Some("user"));
+            let created = created.unwrap_or(written);
+            let Some(body) = whole(&part, written)? else { continue };
+            pieces.push(Piece::part(&said, &id, body, (created, written)));
+        }
+        pieces.extend(Piece::error(&said, name, written));
     }
     Ok(pieces)
+}
+
+fn millis(host: &dyn Host, path: &Path) -> io::Result<u64> {
+    Ok(u64::try_from(host.stat(path)?.modified.as_millisecond()).unwrap_or(0))
 }

@@ -6,6 +6,7 @@ use crate::{
     host::{Host, Kind},
     proof::Source,
 };
+use jiff::Timestamp;
 use std::{
     collections::HashSet,
     io,
@@ -15,9 +16,10 @@ use std::{
 /// Length of an id that OpenCode makes itself.
 const FULL: usize = 30;
 
-/// OpenCode makes its own ids so, and takes no other.
+/// OpenCode makes its own ids so, and takes no other. Ids are names of files: one that leads elsewhere
+/// is none.
 pub(super) fn is_id(text: &str) -> bool {
-    text.starts_with("ses")
+    text.starts_with("ses") && !text.contains(['/', '\\', '\0'])
 }
 
 /// The session is in JSON files, not in a database.
@@ -25,9 +27,14 @@ pub(super) fn is_file(stub: &Stub) -> bool {
     stub.path.extension().is_some_and(|kind| kind == "json")
 }
 
+/// A store is a directory, or a database that a variable names.
+fn is_directory(host: &dyn Host, store: &Path) -> io::Result<bool> {
+    Ok(host.stat(store)?.kind != Kind::File)
+}
+
 /// The databases of a store: the store itself, or one for each release channel, the usual one first.
 pub(super) fn databases(host: &dyn Host, store: &Path) -> io::Result<Vec<PathBuf>> {
-    if host.stat(store)?.kind == Kind::File {
+    if !is_directory(host, store)? {
         return Ok(vec![store.to_owned()]);
     }
     let mut names: Vec<String> = host.entries(store)?.into_iter().map(|entry| entry.name).collect();
@@ -53,7 +60,10 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
             }
         }
     }
-    let older = storage::list(host, store, &mut listing.problems);
+    let older = match is_directory(host, store)? {
+        true => storage::list(host, store, &mut listing.problems),
+        false => Vec::new(),
+    };
     for stub in older.into_iter().filter(|stub| seen.insert(stub.id.clone())) {
         // A database that cannot be read may know more than the files it was made from.
         let path = broken.clone().unwrap_or(stub.path);
@@ -78,11 +88,37 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
             }
         }
     }
-    storage::find(host, store, id)
+    match storage::find(host, store, id) {
+        Ok(found) => found,
+        Err(_) if id.len() < FULL => None,
+        Err(path) => {
+            let updated = host.stat(store).ok()?.modified;
+            Some(Stub { id: id.to_owned(), path, updated, title: None })
+        }
+    }
+}
+
+/// Whether a session that no database has was written to since then, or may have been.
+pub(super) fn has_newer_files(host: &dyn Host, store: &Path, since: Timestamp) -> bool {
+    let is_newer = |stub: &Stub| is_file(stub) && since <= stub.updated;
+    list(host, store)
+        .map_or(true, |listing| !listing.problems.is_empty() || listing.stubs.iter().any(is_newer))
 }
 
 /// Sessions that this one spawned; only the database is asked, since only it is still written.
 pub(super) fn spawned(host: &dyn Host, store: &Path, id: &str) -> Vec<(Stub, Source)> {
     let found = databases(host, store).unwrap_or_default();
     found.iter().filter_map(|db| database::spawned(host, db, id).ok()).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_leads_nowhere() {
+        assert!(is_id("ses_e1f7b6bd9ffeXM7NCCIsxbHspv"));
+        assert!(!is_id("ses/../../../etc/passwd"));
+        assert!(!is_id("msg_1e0859b040016t78kqxAAzR28n"));
+    }
 }

@@ -73,13 +73,19 @@ pub(super) struct Spent {
 
 impl Expected {
     /// What a host with these eyes must read: a session's `portable` replaces fields of it (`null`
-    /// takes one away), `portable_more` adds sessions.
+    /// takes one away, and `null` for all of them the session), `portable_more` adds sessions, and
+    /// `portable_problems` is how many problems it has.
     pub(super) fn read(case: &Path, eyes: Eyes) -> io::Result<Self> {
         let mut value: Value = serde_json::from_slice(&fs::read(case.join("expected.json"))?)?;
         let object = value.as_object_mut().ok_or(io::ErrorKind::InvalidData)?;
         let more = object.remove("portable_more");
+        let problems = object.remove("portable_problems");
+        if let (Eyes::Portable, Some(problems)) = (eyes, problems) {
+            object.insert("problems".to_owned(), problems);
+        }
         let sessions = object.get_mut("sessions").and_then(Value::as_array_mut);
         let sessions = sessions.ok_or(io::ErrorKind::InvalidData)?;
+        sessions.retain(|one| eyes == Eyes::Full || one.get("portable") != Some(&Value::Null));
         for session in sessions.iter_mut().filter_map(Value::as_object_mut) {
             let Some(Value::Object(instead)) = session.remove("portable") else { continue };
             if eyes == Eyes::Portable {

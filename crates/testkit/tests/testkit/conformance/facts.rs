@@ -7,7 +7,7 @@ use agentctl_core::{
     wire::Session,
 };
 use agentctl_testkit::fixture::FixtureHost;
-use std::path::Path;
+use std::{fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 /// Facts of a session that do not hold.
 pub(super) fn untrue(session: &Session, host: &FixtureHost) -> Vec<String> {
@@ -49,9 +49,40 @@ fn holds(source: &Source, host: &FixtureHost) -> bool {
             rows.iter().flatten().any(|cell| cell.text().is_some_and(|text| text.contains(shows)))
         }),
         Source::Answer { url, shows } => said(host, url).contains(shows),
-        Source::Absence { check } => host.shell(check).is_ok_and(|status| status.success()),
+        Source::Absence { check } => is_absent(check, host).unwrap_or(false),
         Source::Blind => true,
     }
+}
+
+/// Runs the check with the captured machine's processes and gateway in the place of this one's, and
+/// nothing else of whoever runs the tests but the usual commands.
+fn is_absent(check: &str, host: &FixtureHost) -> io::Result<bool> {
+    let bin = tempfile::tempdir()?;
+    let place = bin.path().display();
+    let table = host.table().map(|table| table.processes.clone()).unwrap_or_default();
+    let comms =
+        table.iter().filter(|one| !one.zombie).map(|one| format!("{} {}\n", one.pid, one.comm));
+    fs::write(bin.path().join("comms"), comms.collect::<String>())?;
+    let found = "$2 == name { print $1; found = 1 } END { exit !found }";
+    program(
+        &bin.path().join("pgrep"),
+        &format!("for name; do :; done; awk -v name=\"$name\" '{found}' {place}/comms"),
+    )?;
+    let lists = host.facts().gateways.values().filter_map(|one| one.answers.get("sessions.list"));
+    let rows = lists.filter_map(|list| list["payload"]["sessions"].as_array()).flatten();
+    let active: Vec<String> =
+        rows.filter(|row| row["hasActiveRun"] == true).map(ToString::to_string).collect();
+    if !host.facts().gateways.is_empty() {
+        fs::write(bin.path().join("rows"), active.join("\n"))?;
+    }
+    program(&bin.path().join("openclaw"), &format!("cat {place}/rows"))?;
+    let clean = format!("export PATH={place}:/usr/bin:/bin HOME={place}; {check}");
+    host.shell(&clean).map(|status| status.success())
+}
+
+fn program(path: &Path, script: &str) -> io::Result<()> {
+    fs::write(path, format!("#!/bin/sh\n{script}\n"))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 fn of(pid: u32, host: &FixtureHost) -> Option<ProcKey> {

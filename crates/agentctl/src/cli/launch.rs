@@ -1,0 +1,148 @@
+//! `agentctl launch AGENT` and `agentctl resume ID`
+
+use super::{
+    args::{Launch, Resume, What},
+    run::Outcome,
+};
+use crate::{
+    error::{Error, Kind},
+    ops::{self, Here, launch::Ask, wait::Until},
+    view,
+};
+use agentctl_core::{agents, launch::Permission, wire};
+use std::{
+    fs,
+    io::{self, IsTerminal, Read},
+    path::Path,
+};
+
+/// Starts an agent.
+pub(super) fn run(here: &Here, args: Launch) -> Outcome {
+    let agent = agents::named(&args.agent).expect("clap lets only known names pass");
+    let cwd = match &args.cwd {
+        Some(dir) => dir.clone(),
+        None => std::env::current_dir()
+            .map_err(|why| Error::new(Kind::Io, format!("cannot tell the directory: {why}")))?,
+    };
+    let ask = Ask {
+        agent,
+        prompt: prompt(&args.what, None)?,
+        cwd: directory(here, &cwd)?,
+        model: args.model,
+        system: args.append_system_prompt,
+        key: args.key,
+        earlier: None,
+        ..ask(&args.what, agent)
+    };
+    finish(here, &ask, &args.what)
+}
+
+/// Goes on with a session.
+pub(super) fn resume(here: &Here, args: Resume) -> Outcome {
+    let found = ops::launch::earlier(here, &args.id, args.fork)?;
+    let ask = Ask {
+        prompt: prompt(&args.what, args.text)?,
+        cwd: directory(here, &found.cwd)?,
+        model: found.model,
+        earlier: Some((found.id, found.record, args.fork)),
+        ..ask(&args.what, found.agent)
+    };
+    finish(here, &ask, &args.what)
+}
+
+fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {
+    Ask {
+        agent,
+        prompt: String::new(),
+        cwd: std::path::PathBuf::new(),
+        model: None,
+        name: what.name.clone(),
+        labels: what.label.iter().cloned().collect(),
+        group: what.group.clone(),
+        force: what.force,
+        timeout: what.timeout,
+        env: what.env.clone(),
+        permission: Permission::named(&what.permission).unwrap_or_default(),
+        system: None,
+        key: None,
+        steerable: what.steerable,
+        more: what.more.clone(),
+        earlier: None,
+    }
+}
+
+fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
+    if what.dry_run {
+        view::launch::plan(&ops::launch::dry(here, ask)?)?;
+        return Ok(0);
+    }
+    let session = ops::launch::launch(here, ask)?;
+    let session = match (what.wait, &session.id) {
+        (true, Some(id)) => {
+            let wait = ops::wait::Ask {
+                names: vec![id.clone()],
+                until: Until::Ended,
+                any: false,
+                timeout: None,
+            };
+            ops::wait::wait(here, &wait)?.pop().unwrap_or(session)
+        }
+        _ => session,
+    };
+    let code = u8::from(what.wait && !super::wait::is_good(&session));
+    match what.json {
+        true => {
+            let log = session.log.clone();
+            view::json(&wire::Launch { schema: wire::SCHEMA, session, log })?;
+        }
+        false => view::launch::started(&session)?,
+    }
+    Ok(code)
+}
+
+fn directory(here: &Here, dir: &Path) -> Result<std::path::PathBuf, Error> {
+    let dir = ops::absolute(here, dir);
+    match fs::metadata(&dir) {
+        Ok(stat) if stat.is_dir() => Ok(dir),
+        Ok(_) => Err(Error::new(Kind::Usage, format!("not a directory: {}", dir.display()))),
+        Err(why) => {
+            Err(Error::new(Kind::Usage, format!("cannot work in {}: {why}", dir.display()))
+                .hint("use --cwd to name a directory that is there"))
+        }
+    }
+}
+
+fn prompt(what: &What, text: Option<String>) -> Result<String, Error> {
+    let (prompt, from) = match (text.or_else(|| what.prompt.clone()), &what.prompt_file) {
+        (Some(text), _) => (text, "the prompt".to_owned()),
+        (None, Some(file)) => {
+            let name = file.display().to_string();
+            let read = fs::read(file)
+                .map_err(|why| Error::new(Kind::Usage, format!("cannot read {name}: {why}")))?;
+            (utf8(read, &name)?, name)
+        }
+        (None, None) => {
+            if io::stdin().is_terminal() {
+                return Err(Error::new(Kind::Usage, "no prompt")
+                    .hint("use -p TEXT or -f FILE, or pipe the prompt in"));
+            }
+            let mut read = Vec::new();
+            io::stdin()
+                .lock()
+                .read_to_end(&mut read)
+                .map_err(|why| Error::new(Kind::Io, format!("cannot read the prompt: {why}")))?;
+            (utf8(read, "standard input")?, "standard input".to_owned())
+        }
+    };
+    match prompt.trim().is_empty() {
+        true => Err(Error::new(Kind::Usage, format!("{from} is empty"))),
+        false => Ok(prompt),
+    }
+}
+
+fn utf8(bytes: Vec<u8>, from: &str) -> Result<String, Error> {
+    String::from_utf8(bytes).map_err(|why| {
+        let at = why.utf8_error().valid_up_to();
+        Error::new(Kind::Usage, format!("{from} is no text: byte {at} is not UTF-8"))
+    })
+}

@@ -1,0 +1,44 @@
+//! `agentctl wait ID…`
+
+use super::{
+    args::{For, Wait},
+    run::Outcome,
+};
+use crate::{
+    ops::{self, Here, wait::Until},
+    view,
+};
+use agentctl_core::wire::{SCHEMA, Session, Sessions, StateName};
+
+/// Waits for sessions.
+pub(super) fn run(here: &Here, args: Wait) -> Outcome {
+    let until = match args.until {
+        For::Ended => Until::Ended,
+        For::Idle => Until::Idle,
+        For::Waiting => Until::Waiting,
+    };
+    let ask = ops::wait::Ask { names: args.ids, until, any: args.any, timeout: args.timeout };
+    let sessions = ops::wait::wait(here, &ask)?;
+    let good = |session: &Session| until.is_met(session) && is_good(session);
+    let all = match args.any {
+        true => sessions.iter().any(good),
+        false => sessions.iter().all(good),
+    };
+    match args.json {
+        true => view::json(&Sessions { schema: SCHEMA, sessions, problems: Vec::new() })?,
+        false => view::launch::waited(&sessions)?,
+    }
+    Ok(u8::from(!all))
+}
+
+/// It did not fail.
+pub(super) fn is_good(session: &Session) -> bool {
+    match session.state {
+        StateName::Failed | StateName::Died | StateName::Stopped => false,
+        StateName::Working
+        | StateName::Waiting
+        | StateName::Idle
+        | StateName::Done
+        | StateName::Unknown => true,
+    }
+}

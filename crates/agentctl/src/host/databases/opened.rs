@@ -1,0 +1,179 @@
+//! How a file of another program is opened, and how long that stays true.
+
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    ffi::OsString,
+    fs::{self, Metadata},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// A writer that keeps the file to itself for longer makes the answer `unknown`, not late.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Largest database that is copied to be read.
+const COPIED: u64 = 256 << 20;
+/// Coarser than any file system's clock: what was written this long ago would show if written again.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// An open database.
+#[derive(Debug)]
+pub(super) struct Opened {
+    connection: Connection,
+    /// It sees what is written from now on. Otherwise it shows one moment, and knows no other.
+    follows: bool,
+    seen: Seen,
+    lasting: bool,
+}
+
+impl Opened {
+    pub(super) fn new(db: &Path) -> io::Result<Self> {
+        let seen = Seen::now(db)?;
+        let (connection, follows) = match (&seen.log, seen.is_indexed, &seen.journal) {
+            (Some(_), true, _) => (at(db, "mode=ro", OpenFlags::SQLITE_OPEN_READ_ONLY)?, true),
+            (Some(_), false, _) => (copied(db, &seen)?, false),
+            // A change is being made, or was left half made: only locks tell whether to believe the file.
+            (None, _, Some(_)) => (at(db, "mode=ro", OpenFlags::SQLITE_OPEN_READ_ONLY)?, true),
+            (None, _, None) => (at(db, "immutable=1", OpenFlags::SQLITE_OPEN_READ_ONLY)?, false),
+        };
+        let lasting = follows || seen.is_settled();
+        Ok(Self { connection, follows, seen, lasting })
+    }
+
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// It still shows what the files hold.
+    pub(super) fn is_current(&self, db: &Path) -> bool {
+        Seen::now(db).is_ok_and(|now| match self.follows {
+            true => self.seen.is_same_file(&now),
+            false => self.seen == now,
+        })
+    }
+
+    /// It may be asked again: if the files change, that will show.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.lasting
+    }
+}
+
+/// A database's files at one moment.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    db: Mark,
+    /// What is written first goes here, if there is anything.
+    log: Option<Mark>,
+    /// The log has an index.
+    is_indexed: bool,
+    /// What was there before a change that is not complete.
+    journal: Option<Mark>,
+}
+
+impl Seen {
+    fn now(db: &Path) -> io::Result<Self> {
+        let file = fs::metadata(db)?;
+        if !file.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        Ok(Self {
+            db: Mark::of(&file),
+            log: filled(&beside(db, "-wal"))?,
+            is_indexed: metadata(&beside(db, "-shm"))?.is_some(),
+            journal: filled(&beside(db, "-journal"))?,
+        })
+    }
+
+    fn is_same_file(&self, now: &Self) -> bool {
+        let same = |one: &Option<Mark>, other: &Option<Mark>| {
+            one.as_ref().map(|mark| mark.identity) == other.as_ref().map(|mark| mark.identity)
+        };
+        self.db.identity == now.db.identity
+            && same(&self.log, &now.log)
+            && same(&self.journal, &now.journal)
+    }
+
+    /// A write that comes now will have another time than those before it.
+    fn is_settled(&self) -> bool {
+        let settled = |mark: &Mark| {
+            let then = UNIX_EPOCH + Duration::from_secs(mark.changed.0.max(0).unsigned_abs());
+            SystemTime::now().duration_since(then).is_ok_and(|age| age >= SETTLED)
+        };
+        [Some(&self.db), self.log.as_ref()].into_iter().flatten().all(settled)
+    }
+}
+
+/// What tells one content of a file from another.
+#[derive(Debug, PartialEq, Eq)]
+struct Mark {
+    identity: (u64, u64),
+    size: u64,
+    written: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Mark {
+    fn of(file: &Metadata) -> Self {
+        Self {
+            identity: (file.dev(), file.ino()),
+            size: file.len(),
+            written: (file.mtime(), file.mtime_nsec()),
+            changed: (file.ctime(), file.ctime_nsec()),
+        }
+    }
+}
+
+/// A file that has something in it. One that cannot be looked at is not absent.
+fn filled(path: &Path) -> io::Result<Option<Mark>> {
+    Ok(metadata(path)?.filter(|file| file.len() > 0).map(|file| Mark::of(&file)))
+}
+
+fn metadata(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::metadata(path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// Reading a log without its index would make the index, and leave it behind: a copy is read, which
+/// is removed as soon as it is open, so that nothing is left however we end.
+fn copied(db: &Path, seen: &Seen) -> io::Result<Connection> {
+    let size = seen.log.as_ref().map_or(0, |log| log.size).saturating_add(seen.db.size);
+    if size > COPIED {
+        let why = format!("its log has no index, and {size} bytes are too many to copy");
+        return Err(io::Error::other(why));
+    }
+    let copy = tempfile::tempdir()?;
+    let place = copy.path().join("copy.db");
+    fs::copy(db, &place)?;
+    fs::copy(beside(db, "-wal"), beside(&place, "-wal"))?;
+    let connection = at(&place, "mode=rw", OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // Its log is opened by the first look, and its index is then kept in memory.
+    let look = "pragma locking_mode = exclusive; begin; select count(*) from sqlite_master; commit";
+    connection.execute_batch(look).map_err(io::Error::other)?;
+    Ok(connection)
+}
+
+fn at(db: &Path, mode: &str, flags: OpenFlags) -> io::Result<Connection> {
+    let uri = format!("file:{}?{mode}", escaped(db)?);
+    let open = || {
+        let database = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
+        database.busy_timeout(PATIENCE)?;
+        Ok(database)
+    };
+    open().map_err(|why: rusqlite::Error| io::Error::other(why))
+}
+
+/// A file that belongs to a database.
+pub(super) fn beside(db: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(db);
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The path as part of a URI.
+fn escaped(path: &Path) -> io::Result<String> {
+    let text = path.to_str().ok_or_else(|| io::Error::other("its name is not UTF-8"))?;
+    Ok(text.replace('%', "%25").replace('?', "%3f").replace('#', "%23"))
+}

@@ -1,0 +1,179 @@
+//! Real databases, and second connections that write, lock and crash.
+
+use super::{Databases, opened::beside};
+use agentctl_core::host::{Cell, Tables};
+use rusqlite::Connection;
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOGGED: &str = "pragma journal_mode=wal; create table t(x); insert into t values(1)";
+const ENDLESS: &str =
+    "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n";
+
+fn names(dir: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = entries.collect();
+    names.sort();
+    names
+}
+
+fn count(db: &Path) -> io::Result<Vec<Vec<Cell>>> {
+    counted(&Databases::new(PATIENCE), db)
+}
+
+fn counted(databases: &Databases, db: &Path) -> io::Result<Vec<Vec<Cell>>> {
+    databases.rows(db, "select count(*) from t", &[])
+}
+
+/// A database that nobody has open, as a crash leaves it: all in the log, which has no index.
+fn crashed(dir: &Path) -> PathBuf {
+    let from = tempfile::tempdir().unwrap();
+    let db = from.path().join("a.db");
+    let writer = Connection::open(&db).unwrap();
+    writer.execute_batch(LOGGED).unwrap();
+    let copy = dir.join("copied.db");
+    fs::copy(&db, &copy).unwrap();
+    fs::copy(beside(&db, "-wal"), beside(&copy, "-wal")).unwrap();
+    copy
+}
+
+#[test]
+fn what_is_only_in_the_log_is_read_and_nothing_is_left_behind() {
+    let home = tempfile::tempdir().unwrap();
+    let db = home.path().join("a?b#c%.db");
+    let writer = Connection::open(&db).unwrap();
+    writer.execute_batch(LOGGED).unwrap();
+    assert_eq!(count(&db).unwrap(), [[Cell::Number(1)]]);
+    let dir = tempfile::tempdir().unwrap();
+    let copy = crashed(dir.path());
+    let before = names(dir.path());
+    assert_eq!(count(&copy).unwrap(), [[Cell::Number(1)]]);
+    assert_eq!(names(dir.path()), before);
+}
+
+#[test]
+fn a_closed_database_stays_alone_and_a_broken_one_is_an_error() {
+    let home = tempfile::tempdir().unwrap();
+    let db = home.path().join("a.db");
+    let writer = Connection::open(&db).unwrap();
+    writer.execute_batch("create table t(x)").unwrap();
+    assert_eq!(count(&db).unwrap(), [[Cell::Number(0)]]);
+    assert_eq!(names(home.path()), ["a.db"]);
+    drop(writer);
+    fs::write(&db, b"no database at all, but long enough to be looked at as one").unwrap();
+    assert!(count(&db).is_err());
+}
+
+#[test]
+fn a_locked_one_does_not_hang() {
+    let home = tempfile::tempdir().unwrap();
+    let (plain, logged) = (home.path().join("plain.db"), home.path().join("logged.db"));
+    let writer = Connection::open(&plain).unwrap();
+    writer
+        .execute_batch(
+            "create table t(x); begin exclusive; insert into t values(1); pragma user_version=1",
+        )
+        .unwrap();
+    let asked = Instant::now();
+    assert_eq!(count(&plain).unwrap_err().to_string(), "database is locked");
+    assert!(asked.elapsed() < PATIENCE, "it took {:?}", asked.elapsed());
+    writer.execute_batch("commit").unwrap();
+    assert_eq!(count(&plain).unwrap(), [[Cell::Number(1)]]);
+
+    let writer = Connection::open(&logged).unwrap();
+    writer.execute_batch(LOGGED).unwrap();
+    writer.execute_batch("begin exclusive; insert into t values(2)").unwrap();
+    assert_eq!(count(&logged).unwrap(), [[Cell::Number(1)]], "a log lets readers by");
+}
+
+#[test]
+fn what_is_written_between_two_questions_is_seen() {
+    let home = tempfile::tempdir().unwrap();
+    let databases = Databases::new(PATIENCE);
+    let plain = home.path().join("plain.db");
+    let writer = Connection::open(&plain).unwrap();
+    writer.execute_batch("create table t(x)").unwrap();
+    for number in 0..20 {
+        assert_eq!(counted(&databases, &plain).unwrap(), [[Cell::Number(number)]]);
+        writer.execute_batch("insert into t values(1)").unwrap();
+    }
+    let copy = crashed(home.path());
+    assert_eq!(counted(&databases, &copy).unwrap(), [[Cell::Number(1)]]);
+    let writer = Connection::open(&copy).unwrap();
+    for number in 2..20 {
+        writer.execute_batch("insert into t values(2)").unwrap();
+        assert_eq!(counted(&databases, &copy).unwrap(), [[Cell::Number(number)]]);
+    }
+    drop(writer); // the log is gone now
+    assert_eq!(counted(&databases, &copy).unwrap(), [[Cell::Number(19)]]);
+}
+
+#[test]
+fn a_log_that_cannot_be_looked_at_is_not_absent() {
+    let home = tempfile::tempdir().unwrap();
+    let db = home.path().join("a.db");
+    Connection::open(&db).unwrap().execute_batch("create table t(x)").unwrap();
+    let log = beside(&db, "-wal");
+    std::os::unix::fs::symlink(&log, &log).unwrap(); // leads nowhere but to itself
+    assert!(count(&db).is_err());
+    fs::remove_file(log).unwrap();
+    assert_eq!(count(&db).unwrap(), [[Cell::Number(0)]]);
+}
+
+#[test]
+fn an_endless_answer_ends_and_nobody_else_waits_for_it() {
+    let home = tempfile::tempdir().unwrap();
+    let [slow, other] = ["slow.db", "other.db"].map(|name| home.path().join(name));
+    for db in [&slow, &other] {
+        Connection::open(db).unwrap().execute_batch("create table t(x)").unwrap();
+    }
+    let databases = Databases::new(Duration::from_secs(1));
+    let (done, ended) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let late = databases.rows(&slow, ENDLESS, &[]);
+            done.send(Instant::now()).unwrap();
+            assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        });
+        while databases.open.lock().unwrap().is_empty() {
+            thread::yield_now();
+        }
+        assert_eq!(counted(&databases, &other).unwrap(), [[Cell::Number(0)]]);
+        let answered = Instant::now();
+        assert!(answered < ended.recv().unwrap(), "it waited for the other one");
+    });
+    let many = "with recursive n(x) as (select 1 union all select x + 1 from n) select x from n";
+    let why = Databases::new(PATIENCE).rows(&other, many, &[]).unwrap_err();
+    assert_eq!(why.to_string(), "its answer has more than 500000 rows");
+    let long = "with recursive n(x) as (select 1 union all select x + 1 from n) \
+                select zeroblob(100000000) from n";
+    let why = Databases::new(PATIENCE).rows(&other, long, &[]).unwrap_err();
+    assert_eq!(why.to_string(), "its answer is longer than 268435456 bytes");
+}
+
+#[test]
+fn bytes_that_are_no_text_do_not_hide_the_other_rows() {
+    let home = tempfile::tempdir().unwrap();
+    let db = home.path().join("a.db");
+    let writer = Connection::open(&db).unwrap();
+    let fill = "create table t(x); insert into t values(cast(x'61ff' as text)), ('b')";
+    writer.execute_batch(fill).unwrap();
+    let rows = Databases::new(PATIENCE).rows(&db, "select x from t", &[]).unwrap();
+    assert_eq!(rows, [[Cell::Text("a\u{fffd}".into())], [Cell::Text("b".into())]]);
+}
+
+#[test]
+fn what_is_too_large_is_not_copied() {
+    let home = tempfile::tempdir().unwrap();
+    let db = crashed(home.path());
+    fs::OpenOptions::new().write(true).open(&db).unwrap().set_len(300 << 20).unwrap();
+    let why = count(&db).unwrap_err().to_string();
+    assert!(why.ends_with("bytes are too many to copy"), "{why}");
+}

@@ -1,0 +1,96 @@
+//! Waits until sessions are where somebody wants them, whoever started them.
+
+use super::{Here, status::status};
+use crate::{
+    error::{Error, Kind},
+    host::Watch,
+};
+use agentctl_core::{
+    agent::Depth,
+    wire::{Session, StateName},
+};
+use std::time::{Duration, Instant};
+
+/// However quiet it is, sessions are looked at again this often.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// It has ended.
+    Ended,
+    /// It does nothing: idle, or ended.
+    Idle,
+    /// It waits for a person.
+    Waiting,
+}
+
+/// What is waited for, of whom, and how long.
+pub(crate) struct Ask {
+    pub(crate) names: Vec<String>,
+    pub(crate) until: Until,
+    pub(crate) any: bool,
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Waits, and returns the sessions as they are then.
+pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Vec<Session>, Error> {
+    let deadline = ask.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    loop {
+        let seen = here.again();
+        let look = |name: &String| status(&seen, name, Depth::Glance).map(|found| found.session);
+        let sessions: Vec<Session> = ask.names.iter().map(look).collect::<Result<_, _>>()?;
+        let is_met = |session: &Session| ask.until.is_met(session);
+        let met = match ask.any {
+            true => sessions.iter().any(is_met),
+            false => sessions.iter().all(is_met),
+        };
+        if met || sessions.iter().all(|session| ask.until.is_over(session)) {
+            return Ok(sessions);
+        }
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Err(late(&sessions, ask.timeout.unwrap_or_default()));
+        }
+        pause(&sessions, left.unwrap_or(LOOK).min(LOOK));
+    }
+}
+
+impl Until {
+    /// It is there.
+    pub(crate) fn is_met(self, session: &Session) -> bool {
+        let ended = !session.live && session.state != StateName::Unknown;
+        match self {
+            Self::Ended => ended,
+            Self::Idle => ended || session.state == StateName::Idle,
+            Self::Waiting => session.state == StateName::Waiting,
+        }
+    }
+
+    /// It is there, or can never be.
+    fn is_over(self, session: &Session) -> bool {
+        self.is_met(session) || Self::Ended.is_met(session)
+    }
+}
+
+fn late(sessions: &[Session], timeout: Duration) -> Error {
+    let line = |session: &Session| {
+        format!("  {} is {}", session.id.as_deref().unwrap_or("it"), session.state.name())
+    };
+    let lines: Vec<String> = sessions.iter().map(line).collect();
+    Error::new(Kind::TimedOut, format!("not there after {timeout:?}:\n{}", lines.join("\n")))
+}
+
+/// Until something that was seen changes, or the time is up.
+fn pause(sessions: &[Session], time: Duration) {
+    let files: Vec<_> = sessions.iter().filter_map(|session| session.source.clone()).collect();
+    match Watch::new(&files) {
+        Ok(watch) => {
+            for key in sessions.iter().filter_map(|session| session.process.as_ref()) {
+                let _ = watch.process(key); // it is gone: the next look sees that
+            }
+            let _ = watch.next(Some(time));
+        }
+        Err(_) => std::thread::sleep(time),
+    }
+}

@@ -1,0 +1,66 @@
+//! What was started, stopped or waited for, as people read it.
+
+use crate::ops::launch::Dry;
+use agentctl_core::{
+    proof::shell_word,
+    text::one_line,
+    wire::{Certificate, Session},
+};
+use std::io::{self, Write};
+
+/// How an agent would be started.
+pub(crate) fn plan(dry: &Dry) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let words: Vec<String> = dry.argv.iter().map(|word| shell_word(&one_line(word))).collect();
+    writeln!(out, "cd {}", shell_word(&dry.cwd.to_string_lossy()))?;
+    for (name, value) in &dry.env {
+        writeln!(out, "export {name}={}", shell_word(&one_line(value)))?;
+    }
+    writeln!(out, "unset {}", dry.without.join(" "))?;
+    writeln!(out, "{}", words.join(" "))?;
+    writeln!(out, "# it reads {}", dry.input)
+}
+
+/// A session that runs: its id for programs, the rest for people.
+pub(crate) fn started(session: &Session) -> io::Result<()> {
+    let id = session.id.as_deref().unwrap_or_default();
+    writeln!(io::stdout().lock(), "{id}")?;
+    let mut told = format!("{} is {}", session.agent, session.state.name());
+    if let Some(pid) = session.pid {
+        told.push_str(&format!(", pid {pid}"));
+    }
+    if let Some(log) = &session.log {
+        told.push_str(&format!(", log {}", log.display()));
+    }
+    writeln!(io::stderr().lock(), "{told}")
+}
+
+/// Sessions that were waited for.
+pub(crate) fn waited(sessions: &[Session]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for session in sessions {
+        let outcome = session.outcome.as_ref().map(|how| format!(": {}", one_line(how)));
+        let id = session.id.as_deref().unwrap_or_default();
+        writeln!(out, "{id}  {}{}", session.state.name(), outcome.unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+/// What became of every process.
+pub(crate) fn certificates(stopped: &[Certificate]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for one in stopped {
+        let id = one.session.id.as_deref().unwrap_or_default();
+        let before = if one.already { "was already " } else { "" };
+        writeln!(out, "{id}  {before}{}", one.session.state.name())?;
+        for death in &one.deaths {
+            let how = match (&death.survived, &death.signal) {
+                (Some(why), _) => format!("lives: {why}"),
+                (None, Some(signal)) => format!("ended by {signal}"),
+                (None, None) => "ended with the rest".to_owned(),
+            };
+            writeln!(out, "  pid {} {}  {how}", death.process.pid, one_line(&death.comm))?;
+        }
+    }
+    Ok(())
+}
