@@ -51,6 +51,9 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("status.json", schema::<wire::OneSession>()?),
         ("logs.json", schema::<wire::Messages>()?),
         ("doctor.json", schema::<wire::Doctor>()?),
+        ("launch.json", schema::<wire::Launch>()?),
+        ("dry-run.json", schema::<wire::DryRun>()?),
+        ("stop.json", schema::<Vec<wire::Certificate>>()?),
     ])
 }
 

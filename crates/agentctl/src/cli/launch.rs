@@ -73,7 +73,11 @@ fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {
 
 fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
     if what.dry_run {
-        view::launch::plan(&ops::launch::dry(here, ask)?)?;
+        let dry = ops::launch::dry(here, ask)?;
+        match what.json {
+            true => view::json(&dry)?,
+            false => view::launch::plan(&dry)?,
+        }
         return Ok(0);
     }
     let session = ops::launch::launch(here, ask)?;

@@ -16,7 +16,7 @@ use agentctl_core::{
     proof::Source,
     receipt::{Launched, SCHEMA},
     select::{Filter, Order},
-    wire::{Because, Session},
+    wire::{self, Because, DryRun, Session},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
@@ -59,30 +59,23 @@ pub(crate) struct Ask {
     pub(crate) earlier: Option<(String, PathBuf, bool)>,
 }
 
-/// How an agent would be started.
-pub(crate) struct Dry {
-    pub(crate) argv: Vec<String>,
-    pub(crate) cwd: PathBuf,
-    pub(crate) env: Vec<(String, String)>,
-    pub(crate) without: Vec<&'static str>,
-    pub(crate) input: &'static str,
-}
-
 /// What a launch would do.
-pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<Dry, Error> {
+pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
     let id = fresh_id();
     let plan = plan(ask, &id, "LAUNCH")?;
     let program = program(here.host(), ask.agent)?;
-    Ok(Dry {
+    Ok(DryRun {
+        schema: wire::SCHEMA,
         argv: argv(&program, &plan, ask),
         cwd: ask.cwd.clone(),
         env: variables(&plan, ask),
-        without: inherited(),
+        without: inherited().into_iter().map(str::to_owned).collect(),
         input: match plan.input {
             Input::Text(_) => "the prompt",
             Input::Open(_) => "the prompt, and then what is sent to it",
             Input::Nothing => "nothing",
-        },
+        }
+        .to_owned(),
     })
 }
 

@@ -1,15 +1,14 @@
 //! What was started, stopped or waited for, as people read it.
 
-use crate::ops::launch::Dry;
 use agentctl_core::{
     proof::shell_word,
     text::one_line,
-    wire::{Certificate, Session},
+    wire::{Certificate, DryRun, Session},
 };
 use std::io::{self, Write};
 
 /// How an agent would be started.
-pub(crate) fn plan(dry: &Dry) -> io::Result<()> {
+pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let words: Vec<String> = dry.argv.iter().map(|word| shell_word(&one_line(word))).collect();
     writeln!(out, "cd {}", shell_word(&dry.cwd.to_string_lossy()))?;

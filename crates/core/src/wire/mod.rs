@@ -5,7 +5,7 @@ mod doctor;
 mod session;
 mod state;
 
-pub use answers::{Certificate, Death, Launch, Messages, OneSession, Problem, Sessions};
+pub use answers::{Certificate, Death, DryRun, Launch, Messages, OneSession, Problem, Sessions};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use session::{Around, Because, Session};
 pub use state::{StateName, Status};

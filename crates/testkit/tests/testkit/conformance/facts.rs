@@ -4,6 +4,7 @@ use agentctl_core::{
     host::{Host, Kernel, Servers, Tables},
     ident::ProcKey,
     proof::Source,
+    receipt::VARIABLE,
     wire::Session,
 };
 use agentctl_testkit::fixture::FixtureHost;
@@ -34,6 +35,7 @@ fn holds(source: &Source, host: &FixtureHost) -> bool {
             .and_then(|key| host.open_files(&key).ok())
             .is_some_and(|files| files.iter().any(|file| file.path == *path)),
         Source::Variable { variable, pid } => carries(variable, *pid, host),
+        Source::Launch { launch, pid } => carries(&format!("{VARIABLE}={launch}"), *pid, host),
         Source::NoVariable { variable, pid } => {
             let below = host.table().map(|table| table.descendants(*pid)).unwrap_or_default();
             !below.iter().any(|pid| carries(variable, *pid, host))
