@@ -113,6 +113,7 @@ impl<'a> Survey<'a> {
         }
         survey.settle();
         survey.infer();
+        survey.started();
         survey.spawned();
         survey.without_copies();
         survey.unnamed();
@@ -127,6 +128,9 @@ impl<'a> Survey<'a> {
     /// There is neither a store of the agent nor a process that may be one of its own.
     pub fn is_absent(agent: &dyn Agent, host: &dyn Host, env: &Env) -> bool {
         let Ok(table) = host.table() else { return false };
+        if host.launches().iter().any(|launch| launch.agent == agent.card().name) {
+            return false;
+        }
         let lives = table.processes.iter().any(|process| agent.may_be(&process.comm));
         let missing = |store: &PathBuf| host.stat(store).is_err_and(|why| live::is_absent(&why));
         !lives && agent.stores(env).iter().all(missing)

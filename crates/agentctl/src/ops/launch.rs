@@ -310,7 +310,11 @@ impl Start<'_> {
                 Err(RecvTimeoutError::Disconnected) if !started => {
                     return Err(self.failed("our shim was ended before it started the agent"));
                 }
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause), // only the shim is gone
+                // Only the shim is gone, and nobody else will tell.
+                Err(RecvTimeoutError::Disconnected) if self.is_gone() => {
+                    return self.ended(None, None);
+                }
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if started && let Some(session) = self.look(History::Skip, &|one| self.is_there(one)) {
@@ -322,6 +326,14 @@ impl Start<'_> {
             }
             pause = (pause * 3 / 2).min(Duration::from_millis(250));
         }
+    }
+
+    /// The agent is surely there no more.
+    fn is_gone(&self) -> bool {
+        let launch: Option<Launched> = one(&self.receipt);
+        let began =
+            |one: Launched| self.here.again().host().began(one.process.pid, one.process.start);
+        launch.is_some_and(|launch| began(launch).is_ok_and(|there| there.is_none()))
     }
 
     /// It is alive, and the agent itself says that it has the session: by its records, or by its output.

@@ -1,15 +1,13 @@
 //! `agentctl __shim STAGE ORDERS`: the first stage leaves the caller's session and tree, the second is
-//! the agent's parent.
+//! the agent's parent, and the third becomes the agent: it writes the receipt under its own name and
+//! then changes its program, so that no agent of ours ever runs without one.
 //!
 //! Input is what the agent reads; output is a pipe to whoever waits for reports; errors go to the lock
 //! file of the directory, so that the lock lives as long as somebody is starting an agent there.
 
 use super::{Orders, Report, write::whole};
 use crate::host::{Handle, end, key_of};
-use agentctl_core::{
-    ident::ProcKey,
-    receipt::{Exit, SCHEMA, VARIABLE},
-};
+use agentctl_core::receipt::{Exit, SCHEMA, VARIABLE};
 use jiff::Timestamp;
 use rustix::{
     fs::{FlockOperation, flock},
@@ -19,14 +17,20 @@ use std::{
     env,
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
-    os::unix::{fs::OpenOptionsExt, process::ExitStatusExt},
+    os::{
+        fd::AsFd,
+        unix::{
+            fs::OpenOptionsExt,
+            process::{CommandExt, ExitStatusExt},
+        },
+    },
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
-/// The two words that name a stage.
-pub(crate) const STAGES: [&str; 2] = ["leave", "stay"];
+/// The words that name a stage.
+pub(crate) const STAGES: [&str; 3] = ["leave", "stay", "become"];
 /// How often the log is looked at for the id, and the deadline for its coming.
 const TICK: Duration = Duration::from_millis(20);
 /// The lock of the directory is given back this long after the start, if nobody did so before.
@@ -38,9 +42,11 @@ const LOG: u64 = 64 << 20;
 
 /// Runs one stage; the exit code means nothing to anybody.
 pub(crate) fn run(stage: &str, orders: &Path) -> u8 {
-    match stage == STAGES[0] {
-        true => leave(orders),
-        false => stay(orders),
+    match STAGES.iter().position(|known| *known == stage) {
+        Some(0) => leave(orders),
+        Some(1) => stay(orders),
+        Some(_) => become_it(orders),
+        None => 2,
     }
 }
 
@@ -48,9 +54,7 @@ pub(crate) fn run(stage: &str, orders: &Path) -> u8 {
 /// leads from the caller to the agent.
 fn leave(orders: &Path) -> u8 {
     let _ = setsid(); // fails only for a leader, which has a session of its own
-    let me = env::current_exe();
-    let next = me.and_then(|me| Command::new(me).args(["__shim", STAGES[1]]).arg(orders).spawn());
-    match next {
+    match next(STAGES[1], orders) {
         Ok(_) => 0,
         Err(why) => {
             tell(&Report::NotStarted(format!("cannot start our own shim: {why}")));
@@ -59,35 +63,59 @@ fn leave(orders: &Path) -> u8 {
     }
 }
 
+fn next(stage: &str, orders: &Path) -> io::Result<Child> {
+    Command::new(env::current_exe()?).args(["__shim", stage]).arg(orders).spawn()
+}
+
+fn read(path: &Path) -> Option<Orders> {
+    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
+}
+
 fn stay(path: &Path) -> u8 {
-    let orders: Option<Orders> =
-        fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let _ = fs::remove_file(path);
-    let Some(mut orders) = orders else { return 1 };
-    let child = match start(&orders) {
+    let Some(mut orders) = read(path) else { return 1 };
+    let child = match next(STAGES[2], path) {
         Ok(child) => child,
         Err(why) => {
-            tell(&Report::NotStarted(why));
+            let _ = fs::remove_file(path);
+            tell(&Report::NotStarted(format!("cannot start our own shim: {why}")));
             return 1;
         }
     };
-    orders.receipt.process = match key_of(child.id()) {
-        Ok(key) => key,
-        Err(_) => ProcKey { pid: child.id(), start: 0, boot: String::new() }, // it is gone already
-    };
-    let receipt = orders.receipt.log.with_extension("json");
-    if let Err(why) = whole(&receipt, &orders.receipt) {
-        let mut child = child;
-        let _ = child.kill(); // ours, and not yet told to anybody
-        let _ = child.wait();
-        tell(&Report::NotStarted(format!("cannot write {}: {why}", receipt.display())));
-        return 1;
+    if let Ok(key) = key_of(child.id()) {
+        orders.receipt.process = key; // else it is gone, and was collected by nobody but us
     }
-    tell(&Report::Started);
+    let receipt = orders.receipt.log.with_extension("json");
     watch(child, orders, &receipt)
 }
 
-fn start(orders: &Orders) -> Result<Child, String> {
+/// Writes down who it is, and becomes the agent.
+fn become_it(path: &Path) -> u8 {
+    let Some(mut orders) = read(path) else { return 1 };
+    let _ = fs::remove_file(path);
+    let receipt = orders.receipt.log.with_extension("json");
+    let told = key_of(std::process::id()).map_err(|why| why.to_string()).and_then(|key| {
+        orders.receipt.process = key;
+        whole(&receipt, &orders.receipt)
+            .map_err(|why| format!("cannot write {}: {why}", receipt.display()))
+    });
+    if let Err(why) = told {
+        tell(&Report::NotStarted(why));
+        return 1;
+    }
+    let Ok(mut listener) = io::stdout().as_fd().try_clone_to_owned().map(File::from) else {
+        return 1;
+    };
+    let _ = writeln!(listener, "{}", line(&Report::Started));
+    let why = start(&orders).map_or_else(
+        |why| why,
+        |mut command| format!("cannot start {}: {}", orders.argv[0], command.exec()),
+    );
+    let _ = fs::remove_file(&receipt);
+    let _ = writeln!(listener, "{}", line(&Report::NotStarted(why)));
+    1
+}
+
+fn start(orders: &Orders) -> Result<Command, String> {
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&orders.receipt.log);
     let log = log.map_err(|why| format!("cannot open {}: {why}", orders.receipt.log.display()))?;
     let twin = log.try_clone().map_err(|why| why.to_string())?;
@@ -108,7 +136,7 @@ fn start(orders: &Orders) -> Result<Child, String> {
         command.env_remove(name);
     }
     command.envs(orders.env.iter().cloned()).env(VARIABLE, &orders.receipt.launch);
-    command.spawn().map_err(|why| format!("cannot start {program}: {why}"))
+    Ok(command)
 }
 
 /// Open for reading and writing: nobody's going closes it. It holds its first words until they are read.
@@ -186,7 +214,10 @@ fn bound(log: &Path) {
 fn ended(status: ExitStatus, orders: &Orders, overdue: bool) -> u8 {
     let (code, signal) = (status.code(), status.signal());
     let exit = Exit { schema: SCHEMA, code, signal, at: Timestamp::now(), overdue };
-    let _ = whole(&orders.receipt.log.with_extension("exit"), &exit);
+    let log = &orders.receipt.log;
+    if log.with_extension("json").exists() {
+        let _ = whole(&log.with_extension("exit"), &exit);
+    } // else the launch failed, and nothing is to be left of it
     if let Some(fifo) = &orders.receipt.input {
         let _ = fs::remove_file(fifo);
     }
@@ -195,7 +226,9 @@ fn ended(status: ExitStatus, orders: &Orders, overdue: bool) -> u8 {
 }
 
 fn tell(report: &Report) {
-    if let Ok(line) = serde_json::to_string(report) {
-        let _ = writeln!(io::stdout(), "{line}"); // nobody may be listening any more
-    }
+    let _ = writeln!(io::stdout(), "{}", line(report)); // nobody may be listening any more
+}
+
+fn line(report: &Report) -> String {
+    serde_json::to_string(report).unwrap_or_default()
 }

@@ -4,6 +4,7 @@ mod bad_input;
 mod cli;
 mod home;
 mod late;
+mod launch;
 mod live;
 mod real_claude;
 mod real_codex;

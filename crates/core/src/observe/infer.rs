@@ -50,6 +50,46 @@ impl Survey<'_> {
         }
     }
 
+    /// Processes that we started and that no other sign shows to be the agent's.
+    pub(super) fn started(&mut self) {
+        let name = self.agent.card().name;
+        let own: Vec<Launched> =
+            self.host.launches().iter().filter(|one| one.agent == name).cloned().collect();
+        for receipt in own {
+            let key = &receipt.process;
+            let seen = self.live.iter().any(|one| one.launch.as_ref() == Some(&receipt.launch));
+            let held =
+                |one: &Candidate| one.is_held() && one.id.is_some() && one.id == receipt.session;
+            let known = self.live.iter().any(|one| one.key == *key);
+            if seen || known || self.candidates.iter().any(held) {
+                continue;
+            }
+            if self.host.began(key.pid, key.start).ok().flatten().as_ref() != Some(key) {
+                continue; // it is gone, or cannot be told from another
+            }
+            let store = self.stores.first().cloned().unwrap_or_default();
+            let source = Source::Launch { launch: receipt.launch, pid: key.pid };
+            match receipt.session {
+                Some(session) => {
+                    let role = if receipt.input.is_some() { Role::Piped } else { Role::Headless };
+                    let about = About { role: Some(role), ..About::default() };
+                    let trail = Trail::Known(key.clone());
+                    self.follow(&store, Claim { session, trail, source, about });
+                }
+                None => self.nameless(store, key.clone(), source),
+            }
+        }
+    }
+
+    fn nameless(&mut self, store: PathBuf, key: ProcKey, trail: Source) {
+        let Ok(table) = self.host.table() else { return };
+        let mut candidate = Candidate::new(store, None);
+        candidate.about.cwd = self.host.cwd(&key).ok();
+        let since = table.since(key.start);
+        candidate.hold(Holder { key, since, role: None, shared: false, trail, says: None });
+        self.candidates.push(candidate);
+    }
+
     /// A process of the same launch is above it: it is a tool of that one, and has a session of its own.
     fn is_within(&self, process: &Live) -> bool {
         let Ok(table) = self.host.table() else { return false };
