@@ -99,7 +99,7 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
             let log = session.log.clone();
             view::json(&wire::Launch { schema: wire::SCHEMA, session, log })?;
         }
-        false => view::launch::started(&session)?,
+        false => view::launch::started(&session, ops::launch::bound_to().as_deref())?,
     }
     Ok(code)
 }

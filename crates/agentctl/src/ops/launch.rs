@@ -130,6 +130,20 @@ pub(crate) fn earlier(here: &Here, name: &str, fork: bool) -> Result<Before, Err
     }
 }
 
+/// What will take the agent with it when it ends, if anything will: a service, or a container.
+pub(crate) fn bound_to() -> Option<String> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let unit = own.rsplit('/').next().filter(|unit| unit.ends_with(".service"));
+    let contained =
+        ["/.dockerenv", "/run/.containerenv"].iter().any(|file| Path::new(file).exists());
+    match (unit, contained) {
+        (Some(unit), _) if !unit.starts_with("user@") => Some(format!("the unit {unit}")),
+        (_, true) => Some("this container".to_owned()),
+        (Some(_) | None, false) => None,
+    }
+}
+
 fn fresh_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }

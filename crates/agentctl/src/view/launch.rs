@@ -21,7 +21,7 @@ pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
 }
 
 /// A session that runs: its id for programs, the rest for people.
-pub(crate) fn started(session: &Session) -> io::Result<()> {
+pub(crate) fn started(session: &Session, bound_to: Option<&str>) -> io::Result<()> {
     let id = session.id.as_deref().unwrap_or_default();
     writeln!(io::stdout().lock(), "{id}")?;
     let mut told = format!("{} is {}", session.agent, session.state.name());
@@ -30,6 +30,9 @@ pub(crate) fn started(session: &Session) -> io::Result<()> {
     }
     if let Some(log) = &session.log {
         told.push_str(&format!(", log {}", log.display()));
+    }
+    if let Some(end) = bound_to {
+        told.push_str(&format!("\nnote: it ends with {end}"));
     }
     writeln!(io::stderr().lock(), "{told}")
 }
