@@ -3,9 +3,9 @@
 use super::{Here, list, status::status};
 use crate::{
     error::{Error, Kind},
-    host::{How, STOPS, end},
+    host::{How, end},
     places,
-    shim::{make_dir, whole},
+    shim::stopped,
 };
 use agentctl_core::{
     agent::{Agent, Depth},
@@ -137,8 +137,6 @@ fn by_signal(agent: &dyn Agent, session: &Session, manner: Manner) -> Result<Vec
 
 /// Our receipt, so that what leaves no trace of an end on purpose is not taken for a crash.
 fn written(session: &Session, key: &ProcKey) -> Option<PathBuf> {
-    let dir = places::state()?.join(STOPS);
-    make_dir(&dir).ok()?;
     let stop = Stopped {
         schema: RECEIPT,
         agent: session.agent.clone(),
@@ -146,9 +144,7 @@ fn written(session: &Session, key: &ProcKey) -> Option<PathBuf> {
         process: key.clone(),
         at: Timestamp::now(),
     };
-    let path = dir.join(format!("{}-{}.json", key.pid, key.start));
-    whole(&path, &stop).ok()?;
-    Some(path)
+    stopped(&places::state()?, &stop).ok()
 }
 
 /// By the agent's own command: its supervisor would start a killed process again.

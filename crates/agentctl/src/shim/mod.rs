@@ -6,4 +6,4 @@ mod write;
 
 pub(crate) use orders::{Orders, Report};
 pub(crate) use run::{STAGES, run};
-pub(crate) use write::{make_dir, whole};
+pub(crate) use write::{make_dir, stopped};

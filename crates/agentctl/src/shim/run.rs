@@ -5,9 +5,12 @@
 //! Input is what the agent reads; output is a pipe to whoever waits for reports; errors go to the lock
 //! file of the directory, so that the lock lives as long as somebody is starting an agent there.
 
-use super::{Orders, Report, write::whole};
+use super::{
+    Orders, Report,
+    write::{stopped, whole},
+};
 use crate::host::{Handle, end, key_of};
-use agentctl_core::receipt::{Exit, SCHEMA, VARIABLE};
+use agentctl_core::receipt::{Exit, Launched, SCHEMA, Stopped, VARIABLE};
 use jiff::Timestamp;
 use rustix::{
     fs::{FlockOperation, flock},
@@ -166,6 +169,7 @@ fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
         if orders.receipt.deadline.is_some_and(|deadline| deadline <= Timestamp::now()) && !overdue
         {
             overdue = true;
+            stop(&orders.receipt);
             let _ = end(&orders.receipt.process, &orders.ends_by, GRACE); // its end is seen below
         }
         let waits = match (orders.mark.is_some(), locked) {
@@ -209,6 +213,21 @@ fn bound(log: &Path) {
     if long && let Ok(log) = OpenOptions::new().write(true).open(log) {
         let _ = log.set_len(0);
     }
+}
+
+/// Its end at its deadline is on purpose.
+fn stop(receipt: &Launched) {
+    let (Some(session), Some(state)) = (&receipt.session, receipt.log.ancestors().nth(2)) else {
+        return;
+    };
+    let stop = Stopped {
+        schema: SCHEMA,
+        agent: receipt.agent.clone(),
+        session: session.clone(),
+        process: receipt.process.clone(),
+        at: Timestamp::now(),
+    };
+    let _ = stopped(state, &stop);
 }
 
 fn ended(status: ExitStatus, orders: &Orders, overdue: bool) -> u8 {

@@ -1,11 +1,13 @@
 //! Files of ours, whole or not at all.
 
+use crate::host::STOPS;
+use agentctl_core::receipt::Stopped;
 use serde::Serialize;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Makes a directory that only its owner may enter.
@@ -26,6 +28,14 @@ pub(crate) fn whole(path: &Path, value: &impl Serialize) -> io::Result<()> {
         Some(dir) => File::open(dir)?.sync_all(),
         None => Ok(()),
     }
+}
+
+/// Writes down that a process is stopped on purpose, and where.
+pub(crate) fn stopped(state: &Path, stop: &Stopped) -> io::Result<PathBuf> {
+    let dir = state.join(STOPS);
+    make_dir(&dir)?;
+    let path = dir.join(format!("{}-{}.json", stop.process.pid, stop.process.start));
+    whole(&path, stop).map(|()| path)
 }
 
 fn draft_of(path: &Path, text: &[u8]) -> io::Result<()> {

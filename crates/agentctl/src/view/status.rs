@@ -53,9 +53,29 @@ fn fields(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
         ("parent", line(&session.parent)),
         ("fork of", line(&session.forked_from)),
         ("archived", session.archived.then(|| "yes".to_owned())),
+        ("group", line(&session.group)),
+        ("labels", labels(session)),
+        ("exit code", session.exit_code.map(|code| code.to_string())),
+        ("deadline", deadline(session, now)),
         ("transcript", path(&session.source)),
+        ("log", path(&session.log)),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn labels(session: &Session) -> Option<String> {
+    let pair = |(name, value): (&String, &String)| one_line(&format!("{name}={value}"));
+    let all: Vec<String> = session.labels.iter().map(pair).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+fn deadline(session: &Session, now: Timestamp) -> Option<String> {
+    let at = session.deadline?;
+    Some(match session.overdue {
+        true => format!("{} (overdue: nobody was there to end it)", words::moment(at)),
+        false if session.live && at > now => format!("{} (to be ended then)", words::moment(at)),
+        false => words::moment(at),
+    })
 }
 
 fn agent(session: &Session) -> String {

@@ -8,7 +8,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -69,13 +69,6 @@ impl Hall {
         let programs = self.home.program("").display().to_string();
         command.env("PATH", format!("{programs}:/usr/bin:/bin"));
         command
-    }
-
-    /// The same, running.
-    pub(crate) fn launch(&self) -> Child {
-        let mut call = self.call();
-        call.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        call.spawn().expect("a launch")
     }
 
     /// All that is listed.

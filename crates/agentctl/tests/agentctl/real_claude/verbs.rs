@@ -79,6 +79,39 @@ fn launch_survives_whoever_started_it() {
     signal(Signal::KILL, shim);
     stage.becomes(&id, &["working"], &alive("working", "headless"));
     gate.open();
-    let done = stage.becomes(&id, &["working"], &ended("done", "completed"));
+    let done = stage.becomes(&id, &["working", "idle"], &ended("done", "completed"));
     assert_eq!(done["exit_code"], Value::Null, "nobody saw how it ended");
+}
+
+#[test]
+fn launch_survives_its_terminal() {
+    let stage = Stage::new();
+    let gate = stage.sandbox.gate("answer");
+    let program = stage.sandbox.program().display().to_string();
+    let words = [program.as_str(), "launch", "claude-code", "-p", &gate.until()];
+    let line = format!("{}; sleep 1000", words.map(|word| format!("'{word}'")).join(" "));
+    let terminal = stage.sandbox.run(&["sh", "-c", &line]).on_terminal();
+    stage.asked("until");
+    let live = stage.sandbox.wait_for("live session", crate::support::LIMIT, || {
+        stage.list(&[]).into_iter().find(|one| one["state"] == "working" && one["id"].is_string())
+    });
+    signal(Signal::HUP, terminal.pid());
+    signal(Signal::KILL, terminal.pid());
+    let id = live["id"].as_str().expect("it has an id");
+    stage.becomes(id, &["working"], &alive("working", "headless"));
+    gate.open();
+    let done = stage.becomes(id, &["working", "idle"], &ended("done", "completed"));
+    assert_eq!(done["exit_code"], 0);
+}
+
+#[test]
+fn launch_with_a_deadline_is_stopped_at_it() {
+    let stage = Stage::new();
+    let gate = stage.sandbox.gate("never");
+    let launched = stage.launch(&["claude-code", "-p", &gate.until(), "--timeout", "10s"]);
+    let id = launched["session"]["id"].as_str().expect("it has an id").to_owned();
+    assert!(launched["session"]["deadline"].is_string(), "{launched:#}");
+    let waited = stage.sandbox.agentctl(&["wait", &id, "--timeout", "60s"]);
+    assert_eq!(waited.code, Some(1), "{waited:?}");
+    stage.becomes(&id, &[], &ended("stopped", "interrupted"));
 }
