@@ -96,7 +96,6 @@ fn launch_survives_its_terminal() {
         stage.list(&[]).into_iter().find(|one| one["state"] == "working" && one["id"].is_string())
     });
     signal(Signal::HUP, terminal.pid());
-    signal(Signal::KILL, terminal.pid());
     let id = live["id"].as_str().expect("it has an id");
     stage.becomes(id, &["working"], &alive("working", "headless"));
     gate.open();
