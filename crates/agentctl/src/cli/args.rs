@@ -169,7 +169,7 @@ pub(super) struct Logs {
 #[derive(Debug, Args)]
 pub(super) struct Launch {
     /// Which agent
-    #[arg(value_name = "AGENT", value_parser = agent_names())]
+    #[arg(value_name = "AGENT", default_value = "claude-code", value_parser = agent_names())]
     pub(super) agent: String,
     #[command(flatten)]
     pub(super) what: What,
