@@ -2,8 +2,7 @@
 
 mod orders;
 mod run;
-mod write;
 
+pub(crate) use crate::write::{make_dir, whole};
 pub(crate) use orders::{Orders, Report};
 pub(crate) use run::{STAGES, run};
-pub(crate) use write::{make_dir, whole};

@@ -4,8 +4,11 @@
 //! Input is what the agent reads; output is a pipe to whoever waits for reports; errors go to the lock
 //! file of the directory, so that the lock lives as long as somebody is starting an agent there.
 
-use super::{Orders, Report, write::whole};
-use crate::host::{Handle, end, key_of};
+use super::{Orders, Report};
+use crate::{
+    host::{Handle, end, key_of},
+    write::whole,
+};
 use agentctl_core::{
     ident::ProcKey,
     receipt::{Exit, SCHEMA, VARIABLE},
