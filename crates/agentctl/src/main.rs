@@ -3,10 +3,12 @@
 mod cli;
 mod error;
 mod host;
+mod intents;
 mod ops;
 mod places;
 mod shim;
 mod view;
+mod write;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,14 @@
-//! Where our own files are.
+//! Where our own files are, and what they are called.
 
-use std::{env, ffi::OsString, path::PathBuf};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
+
+/// Names beyond this are cut to a hash: file systems take 255 bytes, and endings come on top.
+const LONGEST: usize = 200;
 
 /// The directory of receipts, intents and logs.
 pub(crate) fn state() -> Option<PathBuf> {
@@ -17,10 +25,79 @@ fn place(
     dir("AGENTCTL_HOME").or_else(|| Some(below()?.join("agentctl")))
 }
 
+/// The name of a file that is about a directory. Every version of this program must agree on it.
+pub(crate) fn name_of(dir: &Path) -> String {
+    let mut name = String::new();
+    for byte in dir.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(*byte)),
+            _ => name.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    match name.len() > LONGEST {
+        true => format!("={:032x}", hash(dir.as_os_str().as_bytes())),
+        false => name,
+    }
+}
+
+/// The directory that a file of this name is about, unless it was cut or is not ours.
+pub(crate) fn of_name(name: &OsStr) -> Option<PathBuf> {
+    let mut bytes = Vec::new();
+    let mut rest = name.as_bytes();
+    while let [first, more @ ..] = rest {
+        let (byte, after) = match (first, more) {
+            (b'%', [high, low, after @ ..]) => {
+                let pair = [*high, *low];
+                (u8::from_str_radix(std::str::from_utf8(&pair).ok()?, 16).ok()?, after)
+            }
+            _ => (*first, more),
+        };
+        bytes.push(byte);
+        rest = after;
+    }
+    let dir = PathBuf::from(OsString::from_vec(bytes));
+    (dir.is_absolute() && name == name_of(&dir).as_str()).then_some(dir)
+}
+
+/// FNV-1a with 128 bits: the standard library's hash may change with each release.
+fn hash(bytes: &[u8]) -> u128 {
+    let step = |hash: u128, byte: &u8| {
+        (hash ^ u128::from(*byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
+    };
+    bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, step)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+
+    #[test]
+    fn names_lead_back_to_their_directories() {
+        for dir in ["/", "/home/dev/a b", "/a/%2f/..x", "/é\u{1b}[31m\n", "/=0"] {
+            let name = name_of(Path::new(dir));
+            assert!(!name.contains(['/', '.', '\n']), "{name}");
+            assert_eq!(of_name(OsStr::new(&name)).as_deref(), Some(Path::new(dir)));
+        }
+        let odd = Path::new(OsStr::from_bytes(b"/\xff\xfe"));
+        assert_eq!(of_name(OsStr::new(&name_of(odd))).as_deref(), Some(odd));
+    }
+
+    #[test]
+    fn long_names_are_cut_and_still_differ() {
+        let long = |end: &str| name_of(Path::new(&format!("/{}{end}", "x".repeat(4000))));
+        assert_eq!(long("a").len(), 33);
+        assert_ne!(long("a"), long("b"));
+        assert_eq!(of_name(OsStr::new(&long("a"))), None);
+        assert_eq!(hash(b""), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+        assert_eq!(hash(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+    }
+
+    #[test]
+    fn foreign_names_lead_nowhere() {
+        for name in ["", "README", "home%2fdev", "%2", "%zz", "%2Fupper", "=00"] {
+            assert_eq!(of_name(OsStr::new(name)), None, "{name}");
+        }
+    }
 
     #[test]
     fn the_most_particular_variable_says_where() {

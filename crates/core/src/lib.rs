@@ -16,6 +16,8 @@
 //! | suspect | a live process of the agent that may hold a session, and leaves no trail |
 //! | evidence | all of the above for one session: plain data, from which [`derive`] answers |
 //! | state | the answer; see [`derive::State`] |
+//! | receipt | what one process of ours witnessed; see [`receipt`] |
+//! | intent | what a person asked for: a lock |
 //! | fact | one piece of evidence a state follows from, with its source |
 
 pub mod agent;
@@ -27,6 +29,7 @@ pub mod ident;
 pub mod launch;
 pub mod lines;
 pub mod observe;
+pub mod policy;
 pub mod proof;
 pub mod receipt;
 pub mod select;

@@ -1,5 +1,9 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
+mod upkeep;
+
+pub(super) use upkeep::{Lock, Locks, Unlock};
+
 use agentctl_core::{agents, launch::Permission, select::Wanted};
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
@@ -49,6 +53,12 @@ pub(super) enum Command {
     Wait(Wait),
     /// End sessions, and tell what became of each process
     Stop(Stop),
+    /// Show which directories are locked: by sessions that work in them, or by a person
+    Locks(Locks),
+    /// Lock a directory: nothing is launched in it until it is unlocked, not even with --force
+    Lock(Lock),
+    /// Open a directory that a person locked
+    Unlock(Unlock),
     /// Start and outlive an agent
     #[command(name = "__shim", hide = true)]
     Shim(Shim),
@@ -205,7 +215,7 @@ pub(super) struct What {
     /// The group it belongs to
     #[arg(long)]
     pub(super) group: Option<String>,
-    /// Even where another session works in the directory
+    /// Even where another session works in the directory; a person's lock still holds
     #[arg(long)]
     pub(super) force: bool,
     /// End it after this long: 90s, 10m, 2h

@@ -6,6 +6,7 @@ mod doctor;
 mod explain;
 mod launch;
 mod list;
+mod locks;
 mod logs;
 mod man;
 mod run;

@@ -1,7 +1,7 @@
 //! From `main` to the exit code.
 
 use super::args::{Cli, Command, Patience};
-use super::{completions, doctor, explain, launch, list, logs, man, status, stop, wait};
+use super::{completions, doctor, explain, launch, list, locks, logs, man, status, stop, wait};
 use crate::{
     error::{Error, Kind},
     ops::Here,
@@ -56,6 +56,9 @@ fn run(cli: Cli) -> Outcome {
         Command::Resume(args) => launch::resume(here, args),
         Command::Wait(args) => wait::run(here, args),
         Command::Stop(args) => stop::run(here, &args),
+        Command::Locks(args) => locks::run(here, &args),
+        Command::Lock(args) => locks::lock(here, args),
+        Command::Unlock(args) => locks::unlock(here, &args),
         Command::Shim(args) => Ok(shim::run(&args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
         Command::Completions(args) => completions::run(&args),
@@ -87,6 +90,9 @@ impl Command {
             Self::Resume(args) => args.what.json,
             Self::Wait(args) => args.json,
             Self::Stop(args) => args.json,
+            Self::Locks(args) => args.json,
+            Self::Lock(args) => args.json,
+            Self::Unlock(args) => args.json,
             Self::Shim(_) => false,
             Self::Completions(_) | Self::Man(_) => false,
         }

@@ -1,53 +1,74 @@
-//! Who may work in a directory: one session at a time, unless somebody insists.
+//! Directories in which one session works at a time.
 
-use super::{Here, list};
+use super::{Here, locks};
 use crate::{
     error::{Error, Kind},
-    shim::make_dir,
+    places,
+    write::make_dir,
 };
-use agentctl_core::{
-    agent::Depth,
-    observe::History,
-    select::{Filter, Order},
-    wire::Session,
-};
+use agentctl_core::{policy, text::one_line};
 use rustix::fs::{FlockOperation, flock};
 use std::{
-    fs::{File, OpenOptions},
-    hash::{DefaultHasher, Hash, Hasher},
-    io,
-    os::unix::fs::OpenOptionsExt,
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Seek, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     process::Stdio,
+    thread,
+    time::Duration,
 };
+
+/// Below the directory of our state: directories in which something is being started right now.
+pub(super) const CLAIMS: &str = "locks";
 
 /// A directory in which we alone launch at this moment. The kernel gives it back when all who hold it
 /// are gone: this process, and the shim that it started.
 pub(super) struct Claimed {
     file: File,
+    path: PathBuf,
+    /// We have it; else we go on beside somebody else.
+    held: bool,
 }
 
 impl Claimed {
-    /// Claims a directory, and makes sure that nobody works in it.
-    pub(super) fn take(here: &Here, state: &Path, dir: &Path, force: bool) -> Result<Self, Error> {
-        let root = root(dir);
-        let locks = state.join("locks");
-        make_dir(&locks).map_err(|why| unclaimed(&locks, &why))?;
-        let mut hash = DefaultHasher::new();
-        root.hash(&mut hash);
-        let path = locks.join(format!("{:016x}.lock", hash.finish()));
-        let mut open = OpenOptions::new();
-        open.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = open.open(&path).map_err(|why| unclaimed(&path, &why))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() && !force {
-            let what = format!("another launch is under way in {}", root.display());
-            return Err(Error::new(Kind::Refused, what)
-                .hint("wait until it has its session, or use --force to share the directory"));
-        }
-        let claimed = Self { file };
-        match occupant(here, &root).filter(|_| !force) {
+    /// Claims a directory for a launch, and makes sure that nobody works in it and nobody locked it.
+    pub(super) fn take(here: &Here, claim: &Claim<'_>) -> Result<Self, Error> {
+        let root = root(claim.dir);
+        let claimed = Self::alone(&root, claim)?;
+        let found = locks::all(here, claim.state, Some(&root))?;
+        match policy::in_the_way(&found.locks, &root, claim.sharing) {
             None => Ok(claimed),
-            Some(session) => Err(occupied(&root, &session)),
+            Some(lock) => {
+                let why = locks::refusal(lock);
+                claimed.release();
+                Err(why)
+            }
+        }
+    }
+
+    /// Claims a directory, whoever works in it.
+    fn alone(root: &Path, claim: &Claim<'_>) -> Result<Self, Error> {
+        let folder = claim.state.join(CLAIMS);
+        make_dir(&folder).map_err(|why| unclaimed(&folder, &why))?;
+        let path = folder.join(format!("{}.lock", places::name_of(root)));
+        loop {
+            let mut open = OpenOptions::new();
+            open.read(true).write(true).create(true).truncate(false).mode(0o600);
+            let mut file = open.open(&path).map_err(|why| unclaimed(&path, &why))?;
+            let held = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+            if !held && claim.sharing == policy::Sharing::Alone {
+                return Err(taken(root, &mut file));
+            }
+            // Whoever had it before has removed it since: nobody else would meet us there.
+            if held && file.metadata().is_ok_and(|stat| stat.nlink() == 0) {
+                continue;
+            }
+            if held {
+                // Only for the message of whoever comes second; on a full disk it says less.
+                let _ = file.set_len(0).and_then(|()| file.write_all(claim.who.as_bytes()));
+            }
+            return Ok(Self { file, path, held });
         }
     }
 
@@ -58,54 +79,93 @@ impl Claimed {
 
     /// Gives the directory back, whoever else still holds the file.
     pub(super) fn release(&self) {
-        let _ = flock(&self.file, FlockOperation::Unlock);
+        if self.held {
+            let _ = fs::remove_file(&self.path);
+            let _ = flock(&self.file, FlockOperation::Unlock);
+        }
     }
 }
 
-fn unclaimed(path: &Path, why: &io::Error) -> Error {
+/// What is claimed, and by whom.
+pub(super) struct Claim<'a> {
+    /// The directory of our state.
+    pub(super) state: &'a Path,
+    /// Where to work.
+    pub(super) dir: &'a Path,
+    /// Who may be there too.
+    pub(super) sharing: policy::Sharing,
+    /// Who claims it, for whoever comes second.
+    pub(super) who: &'a str,
+}
+
+pub(super) fn unclaimed(path: &Path, why: &io::Error) -> Error {
     Error::new(Kind::Io, format!("cannot write {}: {why}", path.display())).hint(
         "make room or set AGENTCTL_HOME to a directory that can be written; nothing was started",
     )
 }
 
-fn occupied(root: &Path, session: &Session) -> Error {
-    let id = session.id.clone().unwrap_or_else(|| {
-        session.pid.map_or_else(|| "a process".to_owned(), |pid| format!("pid:{pid}"))
-    });
-    let what = format!(
-        "{} is taken: {} session {id} is {} there",
-        root.display(),
-        session.agent,
-        session.state.name()
-    );
-    Error::new(Kind::Refused, what).hint(format!(
-        "wait for it (`agentctl wait {id}`), stop it, or use --force to share the directory"
-    ))
-}
-
-/// A live session that works in this directory.
-fn occupant(here: &Here, root: &Path) -> Option<Session> {
-    let ask = list::Ask {
-        agents: Vec::new(),
-        history: History::Skip,
-        depth: Depth::Glance,
-        filter: Filter::default(),
-        order: Order::Attention,
-        limit: None,
-    };
-    let live = list::list(&here.again(), &ask).sessions.into_iter().filter(|session| session.live);
-    let mut there =
-        live.filter(|session| session.cwd.as_ref().is_some_and(|cwd| self::root(cwd) == root));
-    there.next()
+fn taken(root: &Path, file: &mut File) -> Error {
+    let mut who = String::new();
+    // Whoever has it says so right after taking it.
+    for _ in 0..20 {
+        let _ = file.rewind().and_then(|()| file.take(200).read_to_string(&mut who));
+        if !who.is_empty() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let by = if who.is_empty() { who } else { format!(": {}", one_line(&who)) };
+    let what = format!("another launch is under way in {}{by}", root.display());
+    Error::new(Kind::Refused, what)
+        .hint("wait until it has its session, or use --force to share the directory")
 }
 
 /// The worktree that a directory belongs to, else the directory itself; links resolved.
 pub(super) fn root(dir: &Path) -> PathBuf {
-    let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let real = real(dir);
     let is_tree = |dir: &Path| {
         let git = dir.join(".git"); // a file in worktrees and submodules
         git.is_file() || git.join("HEAD").is_file()
     };
     let tree = real.ancestors().find(|above| is_tree(above));
     tree.map_or(real.clone(), Path::to_owned)
+}
+
+/// Without links, as far as the path leads: of what is gone, the rest stands as it was written.
+fn real(dir: &Path) -> PathBuf {
+    let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let mut gone: Vec<OsString> = Vec::new();
+    for above in whole.ancestors() {
+        if let Ok(real) = above.canonicalize() {
+            return gone.iter().rev().fold(real, |path, part| path.join(part));
+        }
+        gone.extend(above.file_name().map(OsString::from));
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_worktree_is_one_directory_and_links_lead_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("repo/.git")).unwrap();
+        fs::write(top.join("repo/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::create_dir_all(top.join("repo/src/deep")).unwrap();
+        fs::create_dir_all(top.join("tree/src")).unwrap();
+        fs::write(top.join("tree/.git"), "gitdir: ../repo/.git/worktrees/tree\n").unwrap();
+        fs::create_dir_all(top.join("plain/.git")).unwrap(); // no repository
+        symlink(top.join("repo/src"), top.join("link")).unwrap();
+        let root = |path: &str| root(&top.join(path)).strip_prefix(&top).unwrap().to_owned();
+        assert_eq!(root("repo/src/deep"), Path::new("repo"));
+        assert_eq!(root("link/deep"), Path::new("repo"));
+        assert_eq!(root("tree/src"), Path::new("tree"));
+        assert_eq!(root("plain"), Path::new("plain"));
+        assert_eq!(root("gone/below"), Path::new("gone/below"));
+        assert_eq!(root("link/gone/below"), Path::new("repo"));
+    }
 }

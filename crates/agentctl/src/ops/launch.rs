@@ -1,11 +1,16 @@
 //! Starts an agent, and returns once its session is really there.
 
-use super::{Here, dirs::Claimed, list};
+use super::{
+    Here,
+    dirs::{Claim, Claimed},
+    list,
+};
 use crate::{
     error::{Error, Kind},
     host::{LAUNCHES, end, one},
     places,
-    shim::{Orders, Report, STAGES, make_dir},
+    shim::{Orders, Report, STAGES},
+    write::make_dir,
 };
 use agentctl_core::{
     agent::{Agent, Depth},
@@ -13,6 +18,7 @@ use agentctl_core::{
     host::Host,
     launch::{self, Earlier, Id, Input, Permission, Plan},
     observe::History,
+    policy::Sharing,
     proof::Source,
     receipt::{Launched, SCHEMA},
     select::{Filter, Order},
@@ -92,7 +98,10 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
     let program = program(here.host(), ask.agent)?;
     let (id, launch) = (fresh_id(), fresh_id().replace('-', "")[..12].to_owned());
     let plan = plan(ask, &id, &launch)?;
-    let claimed = Claimed::take(here, &state, &ask.cwd, ask.force)?;
+    let who = format!("{} by pid {}", ask.agent.card().name, std::process::id());
+    let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
+    let claim = Claim { state: &state, dir: &ask.cwd, sharing, who: &who };
+    let claimed = Claimed::take(here, &claim)?;
     let (receipt, id) = (dir.join(format!("{launch}.json")), plan.id.clone());
     let start = Start { here, ask, receipt, launch, id, claimed };
     let reports = start.begin(&program, &plan)?;

@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 mod here;
 pub(crate) mod launch;
 pub(crate) mod list;
+pub(crate) mod locks;
 pub(crate) mod logs;
 mod observe;
 pub(crate) mod status;

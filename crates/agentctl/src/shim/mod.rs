@@ -2,8 +2,8 @@
 
 mod orders;
 mod run;
-mod write;
+mod stops;
 
 pub(crate) use orders::{Orders, Report};
 pub(crate) use run::{STAGES, run};
-pub(crate) use write::{make_dir, stopped};
+pub(crate) use stops::stopped;

@@ -5,11 +5,11 @@
 //! Input is what the agent reads; output is a pipe to whoever waits for reports; errors go to the lock
 //! file of the directory, so that the lock lives as long as somebody is starting an agent there.
 
-use super::{
-    Orders, Report,
-    write::{stopped, whole},
+use super::{Orders, Report, stops::stopped};
+use crate::{
+    host::{Handle, end, key_of},
+    write::whole,
 };
-use crate::host::{Handle, end, key_of};
 use agentctl_core::receipt::{Exit, Launched, SCHEMA, Stopped, VARIABLE};
 use jiff::Timestamp;
 use rustix::{

@@ -4,6 +4,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 mod json;
 pub(crate) mod launch;
+pub(crate) mod locks;
 pub(crate) mod logs;
 mod notes;
 mod paint;

@@ -4,12 +4,14 @@
 //! those of this home, and permissions mean something. Every home holds one good session of each
 //! agent, and every look at it ([`Home::seen`]) checks that these two are listed as they should be.
 
+mod agents;
 mod answer;
 mod good;
 pub(crate) mod lines;
 mod seen;
 mod stand_in;
 
+pub(crate) use agents::Agents;
 pub(crate) use answer::Answer;
 pub(crate) use good::{GOOD_CLAUDE, GOOD_CODEX};
 pub(crate) use seen::Seen;

@@ -130,6 +130,8 @@ fn answers_are_as_their_schemas_say() {
         valid(&home, "logs", &["peek", name, "--json"]);
     }
     valid(&home, "doctor", &["doctor", "--json"]);
+    home.write(".local/state/agentctl/intents/locks/%2flocked.json", "{");
+    valid(&home, "locks", &["locks", "--json"]);
 }
 
 /// The check above finds what it should find.

@@ -1,0 +1,37 @@
+//! Words of the commands that look after directories and after our own files.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Locks {
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Lock {
+    /// Which directory; of a git worktree it is always the whole
+    #[arg(value_name = "DIR")]
+    pub(in crate::cli) dir: PathBuf,
+    /// Who locks it; without it, your user name
+    #[arg(long, value_name = "WHO")]
+    pub(in crate::cli) by: Option<String>,
+    /// Why
+    #[arg(long, value_name = "WHY")]
+    pub(in crate::cli) reason: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Unlock {
+    /// Which directory
+    #[arg(value_name = "DIR")]
+    pub(in crate::cli) dir: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}

@@ -1,0 +1,142 @@
+//! Directories that people locked: a file each, whose name says which directory.
+//!
+//! The name alone locks. What is in the file only says who asked for it, when and why, so that a file
+//! that cannot be read still locks what it was made for.
+
+use crate::{places, write};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs, io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+/// The number of this shape.
+const SCHEMA: u32 = 1;
+/// No lock file is longer.
+const LONGEST: u64 = 64 << 10;
+/// What lock files end with.
+const KIND: &str = "json";
+
+/// What a lock file holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Written {
+    schema: u32,
+    /// For people, and where the name of the file was cut; absent where it is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    since: Timestamp,
+}
+
+/// A directory that somebody locked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Given {
+    /// The file that says so.
+    pub(crate) path: PathBuf,
+    /// The directory; absent where neither the name of the file nor what is in it tells.
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) by: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) since: Timestamp,
+    /// Why the file cannot be read.
+    pub(crate) problem: Option<String>,
+}
+
+fn folder(state: &Path) -> PathBuf {
+    state.join("intents").join("locks")
+}
+
+/// All that is locked. No folder means that nothing is.
+pub(crate) fn all(state: &Path) -> io::Result<Vec<Given>> {
+    let entries = match fs::read_dir(folder(state)) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        // Drafts are not yet, or never became, what was asked for.
+        if path.extension().is_none_or(|kind| kind != "draft") {
+            found.push(given(path));
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
+}
+
+/// Locks a directory, for good: what is told afterwards survives a power cut.
+pub(crate) fn add(
+    state: &Path,
+    directory: &Path,
+    by: Option<String>,
+    reason: Option<String>,
+) -> io::Result<Given> {
+    let folder = folder(state);
+    write::make_dir(&folder)?;
+    let path = folder.join(format!("{}.{KIND}", places::name_of(directory)));
+    let written = Written {
+        schema: SCHEMA,
+        directory: directory.to_str().map(str::to_owned),
+        by,
+        reason,
+        since: Timestamp::now(),
+    };
+    write::fresh(&path, &written)?;
+    Ok(given(path))
+}
+
+/// Unlocks what this file locks.
+pub(crate) fn take_away(given: &Given) -> io::Result<()> {
+    write::remove(&given.path)
+}
+
+fn given(path: PathBuf) -> Given {
+    let stem = path.file_stem().filter(|_| path.extension().is_some_and(|kind| kind == KIND));
+    let named = stem.and_then(places::of_name);
+    let written = match read(&path) {
+        Ok(written) if written.schema == SCHEMA => written,
+        Ok(other) => {
+            return unreadable(
+                path,
+                named,
+                format!("its schema is {}, not {SCHEMA}", other.schema),
+            );
+        }
+        Err(why) => return unreadable(path, named, why.to_string()),
+    };
+    let told = written.directory.map(PathBuf::from);
+    let fits = |told: &PathBuf| stem.is_some_and(|stem| stem == places::name_of(told).as_str());
+    if !told.as_ref().map_or(named.is_some(), fits) {
+        let why = "it speaks of another directory than its name";
+        return unreadable(path, named, why.to_owned());
+    }
+    let Written { by, reason, since, .. } = written;
+    Given { path, directory: named.or(told), by, reason, since, problem: None }
+}
+
+fn unreadable(path: PathBuf, directory: Option<PathBuf>, why: String) -> Given {
+    let changed = fs::symlink_metadata(&path).ok();
+    let since = changed.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
+    let since = since.unwrap_or(Timestamp::UNIX_EPOCH);
+    Given { path, directory, by: None, reason: None, since, problem: Some(why) }
+}
+
+/// Neither a link nor a pipe is followed: nothing but a file is one.
+fn read(path: &Path) -> io::Result<Written> {
+    use std::io::Read;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).expect("flags are small");
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let stat = file.metadata()?;
+    if !stat.is_file() || stat.len() > LONGEST {
+        return Err(io::Error::other("it is no lock file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}

@@ -1,0 +1,5 @@
+//! What people asked for, read and written whole. Decides nothing: `core::policy` does.
+
+mod locks;
+
+pub(crate) use locks::{Given, add, all, take_away};

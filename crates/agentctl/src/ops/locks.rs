@@ -1,0 +1,199 @@
+//! Which directories are locked, and by whom: sessions that work in them, and people.
+
+use super::{
+    Here,
+    dirs::{Claim, Claimed, root, unclaimed},
+    list,
+};
+use crate::{
+    error::{Error, Kind},
+    intents::{self, Given},
+    places,
+};
+use agentctl_core::{
+    agent::Depth,
+    observe::History,
+    policy::Sharing,
+    proof::{Rule, shell_word},
+    select::{Filter, Order},
+    wire::{Lock, LockKind, Locks, Problem, SCHEMA, Session},
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// All that is locked.
+pub(crate) fn locks(here: &Here) -> Result<Locks, Error> {
+    all(here, &state()?, None)
+}
+
+/// Locks a directory for a person.
+pub(crate) fn lock(
+    here: &Here,
+    dir: &Path,
+    by: Option<String>,
+    reason: Option<String>,
+) -> Result<Lock, Error> {
+    let state = state()?;
+    let who = format!("`agentctl lock`, pid {}", std::process::id());
+    // Between a look and a lock somebody may launch: while this is held, nobody does.
+    let claim = Claim { state: &state, dir, sharing: Sharing::Alone, who: &who };
+    let claimed = Claimed::take(here, &claim)?;
+    let added = intents::add(&state, &root(dir), by, reason);
+    claimed.release();
+    let given = added.map_err(|why| match why.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Error::new(Kind::Refused, format!("{} was locked meanwhile", dir.display()))
+        }
+        _ => unclaimed(&state, &why),
+    })?;
+    Ok(manual(&given, root(dir)))
+}
+
+/// Opens what a person locked, whatever is in the file that says so.
+pub(crate) fn unlock(here: &Here, dir: &Path) -> Result<Vec<Lock>, Error> {
+    let state = state()?;
+    let root = root(dir);
+    let given = given(&state)?.into_iter().filter(|one| covers(one, &root)).collect::<Vec<_>>();
+    for one in &given {
+        intents::take_away(one).map_err(|why| {
+            Error::new(Kind::Io, format!("cannot remove {}: {why}", one.path.display()))
+        })?;
+    }
+    if given.is_empty() {
+        let found = all(here, &state, Some(&root))?;
+        let session = found.locks.iter().find(|lock| lock.directory == root);
+        return Err(match session {
+            Some(lock) => refusal(lock),
+            None => Error::new(Kind::No, format!("{} is not locked", root.display()))
+                .hint("`agentctl locks` shows what is"),
+        });
+    }
+    Ok(given.iter().map(|one| manual(one, root.clone())).collect())
+}
+
+/// All locks; of a launch, `asked` is where. What cannot be read at all is an error: it may lock anything.
+pub(super) fn all(here: &Here, state: &Path, asked: Option<&Path>) -> Result<Locks, Error> {
+    let (mut locks, mut problems) = of_sessions(here);
+    for one in given(state)? {
+        let known = one.directory.as_deref().map(root);
+        let directory = known.or_else(|| asked.filter(|dir| covers(&one, dir)).map(Path::to_owned));
+        problems.extend(one.problem.as_ref().map(|why| broken(&one, directory.as_deref(), why)));
+        locks.extend(directory.map(|directory| manual(&one, directory)));
+    }
+    let key = |lock: &Lock| (lock.directory.clone(), std::cmp::Reverse(lock.kind), lock.since);
+    locks.sort_by_key(key);
+    Ok(Locks { schema: SCHEMA, locks, problems })
+}
+
+/// Why nothing is started there.
+pub(super) fn refusal(lock: &Lock) -> Error {
+    let dir = lock.directory.display();
+    match lock.kind {
+        LockKind::Session => {
+            let pid = lock.pid.map_or_else(|| "a process".to_owned(), |pid| format!("pid:{pid}"));
+            let id = lock.session_id.clone().unwrap_or(pid);
+            let agent = lock.agent.as_deref().unwrap_or("a");
+            let what = format!("{dir} is taken: {agent} session {id} works there");
+            Error::new(Kind::Refused, what).hint(format!(
+                "wait for it (`agentctl wait {id}`), stop it, or launch with --force to share the directory"
+            ))
+        }
+        LockKind::Manual => {
+            let by = lock.by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
+            let why = lock.reason.as_deref().map_or(String::new(), |why| format!(": {why}"));
+            let what = format!("{dir} is locked{by} since {}{why}", lock.since);
+            let word = shell_word(&lock.directory.to_string_lossy());
+            Error::new(Kind::Refused, what).hint(format!(
+                "`agentctl unlock {word}` opens it; --force does not override a person's lock"
+            ))
+        }
+    }
+}
+
+fn state() -> Result<PathBuf, Error> {
+    places::state().ok_or_else(|| {
+        Error::new(Kind::Io, "cannot tell where our files go").hint("set HOME or AGENTCTL_HOME")
+    })
+}
+
+fn given(state: &Path) -> Result<Vec<Given>, Error> {
+    intents::all(state).map_err(|why| {
+        let place = state.join("intents/locks");
+        Error::new(Kind::Io, format!("cannot tell what is locked: {}: {why}", place.display()))
+            .hint("make it readable for you; until then nothing is launched")
+    })
+}
+
+/// The name of a lock file says so, or what is in it.
+fn covers(given: &Given, root: &Path) -> bool {
+    let known = given.directory.as_deref();
+    let by_name = || given.path.file_stem().is_some_and(|stem| *stem == *places::name_of(root));
+    known.map_or_else(by_name, |dir| dir == root || self::root(dir) == root)
+}
+
+fn manual(given: &Given, directory: PathBuf) -> Lock {
+    let reason = match &given.problem {
+        Some(why) => Some(format!("nobody can read who asked for it: {why}")),
+        None => given.reason.clone(),
+    };
+    Lock {
+        directory,
+        kind: LockKind::Manual,
+        session_id: None,
+        agent: None,
+        pid: None,
+        by: given.by.clone(),
+        reason,
+        since: given.since,
+    }
+}
+
+fn broken(given: &Given, directory: Option<&Path>, why: &str) -> Problem {
+    let way_out = match directory {
+        Some(dir) => {
+            let word = shell_word(&dir.to_string_lossy());
+            format!("it still locks {word}; `agentctl unlock {word}` removes it")
+        }
+        None => "which directory it locks is not known; remove the file if nobody needs it".into(),
+    };
+    Problem {
+        agent: "agentctl".to_owned(),
+        path: Some(given.path.clone()),
+        message: format!("lock file cannot be read: {why}; {way_out}"),
+    }
+}
+
+fn of_sessions(here: &Here) -> (Vec<Lock>, Vec<Problem>) {
+    let ask = list::Ask {
+        agents: Vec::new(),
+        history: History::Skip,
+        depth: Depth::Glance,
+        filter: Filter::default(),
+        order: Order::Attention,
+        limit: None,
+    };
+    let found = list::list(&here.again(), &ask);
+    let now = here.now();
+    let locks = found.sessions.into_iter().filter_map(|session| {
+        let directory = root(session.cwd.as_deref().filter(|_| may_work(&session))?);
+        Some(Lock {
+            directory,
+            kind: LockKind::Session,
+            pid: session.pid,
+            session_id: session.id,
+            agent: Some(session.agent),
+            by: None,
+            reason: None,
+            since: session.started_at.unwrap_or(now),
+        })
+    });
+    (locks.collect(), found.problems)
+}
+
+/// A process that may have it loaded is there, and works somewhere: two agents at once do more harm
+/// than one refusal.
+fn may_work(session: &Session) -> bool {
+    session.live || session.because.iter().any(|because| because.rule == Rule::MayBeHeld)
+}

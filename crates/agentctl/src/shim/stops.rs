@@ -1,0 +1,19 @@
+//! Receipts of stops.
+
+use crate::{
+    host::STOPS,
+    write::{make_dir, whole},
+};
+use agentctl_core::receipt::Stopped;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Writes down that a process is stopped on purpose, and where.
+pub(crate) fn stopped(state: &Path, stop: &Stopped) -> io::Result<PathBuf> {
+    let dir = state.join(STOPS);
+    make_dir(&dir)?;
+    let path = dir.join(format!("{}-{}.json", stop.process.pid, stop.process.start));
+    whole(&path, stop).map(|()| path)
+}

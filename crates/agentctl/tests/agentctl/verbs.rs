@@ -1,0 +1,4 @@
+//! Launching, locking and sweeping, where things go wrong.
+
+mod locks;
+mod race;

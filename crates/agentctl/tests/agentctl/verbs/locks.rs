@@ -1,0 +1,221 @@
+//! Directories that are locked by sessions or by people.
+
+use crate::home::{Agents, Answer};
+use serde_json::{Value, json};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    thread,
+};
+
+fn lock_file(agents: &Agents) -> PathBuf {
+    let dir = agents.home.path(".local/state/agentctl/intents/locks");
+    let mut files = fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("a file").path());
+    let file = files.next().expect("a lock");
+    assert_eq!(files.next(), None);
+    file
+}
+
+/// What `locks` says, without when.
+fn locks(agents: &Agents) -> Vec<Value> {
+    let answer = agents.home.run(&["locks", "--json"]);
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    let mut locks = answer.json()["locks"].as_array().cloned().expect("a list");
+    for lock in &mut locks {
+        let since = lock.as_object_mut().and_then(|lock| lock.remove("since"));
+        assert!(since.is_some_and(|since| since.as_str().is_some()), "{lock}");
+    }
+    locks
+}
+
+fn refused(answer: &Answer, by: &[&str]) {
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    for word in by {
+        assert!(answer.stderr.contains(word), "no {word}: {answer:#?}");
+    }
+}
+
+#[test]
+fn a_person_s_lock_holds_until_a_person_opens_it() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let work = home.work().display().to_string();
+    assert_eq!(locks(&agents), Vec::<Value>::new());
+    let locked = home.run(&["lock", ".", "--by", "ada", "--reason", "measuring"]);
+    assert_eq!((locked.code, locked.stdout), (Some(0), format!("locked {work}\n")));
+    let row = json!({"directory": work, "kind": "manual", "by": "ada", "reason": "measuring"});
+    assert_eq!(locks(&agents), [row]);
+    let told = ["by ada", "measuring", "agentctl unlock"];
+    for force in [&[][..], &["--force"]] {
+        let launch = [&["launch", "claude-code", "-p", "hi"], force].concat();
+        refused(&home.run(&launch), &told);
+    }
+    refused(&home.run(&["lock", &work]), &told);
+    assert_eq!(agents.started(), 0);
+    assert_eq!(home.run(&["unlock", &work]).code, Some(0));
+    assert_eq!(home.run(&["unlock", &work]).code, Some(1));
+    assert_eq!((locks(&agents), agents.files()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_session_locks_where_it_works_and_for_as_long() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let launched = home.run(&["launch", "claude-code", "-p", "hi", "--json"]);
+    assert_eq!(launched.code, Some(0), "{launched:#?}");
+    let session = launched.json()["session"].clone();
+    let id = session["id"].as_str().expect("an id");
+    let row = json!({
+        "directory": home.work(), "kind": "session", "session_id": id, "agent": "claude-code",
+        "pid": session["pid"],
+    });
+    assert_eq!(locks(&agents), [row]);
+    refused(&home.run(&["launch", "claude-code", "-p", "hi"]), &[id]);
+    refused(&home.run(&["lock", "."]), &[id]);
+    refused(&home.run(&["unlock", "."]), &[id]);
+    assert_eq!(home.run(&["launch", "claude-code", "-p", "hi", "--force"]).code, Some(0));
+    assert_eq!((locks(&agents).len(), agents.started()), (2, 2));
+    assert_eq!(home.run(&["stop", "--all"]).code, Some(0));
+    assert_eq!(locks(&agents), Vec::<Value>::new());
+}
+
+#[test]
+fn a_worktree_is_one_directory_by_whatever_name() {
+    let agents = Agents::new();
+    let (home, work) = (&agents.home, agents.home.work());
+    fs::create_dir_all(work.join("repo/.git")).expect("a folder");
+    fs::create_dir_all(work.join("repo/src/deep")).expect("a folder");
+    fs::write(work.join("repo/.git/HEAD"), "ref: refs/heads/main\n").expect("a file");
+    symlink(work.join("repo/src"), work.join("link")).expect("a link");
+    agents.own();
+    assert_eq!(home.run(&["lock", "link/deep", "--by", "ada"]).code, Some(0));
+    let row = json!({"directory": work.join("repo"), "kind": "manual", "by": "ada"});
+    assert_eq!(locks(&agents), [row]);
+    for dir in ["repo", "repo/src", "link", "link/deep", "./repo/../link"] {
+        let launch = ["launch", "claude-code", "-p", "hi", "--cwd", dir];
+        refused(&home.run(&launch), &["by ada"]);
+    }
+    assert_eq!(home.run(&["launch", "claude-code", "-p", "hi"]).code, Some(0));
+    // What was locked and is gone since can still be opened.
+    fs::remove_dir_all(work.join("repo")).expect("a folder");
+    assert_eq!(home.run(&["unlock", "repo"]).code, Some(0));
+}
+
+#[test]
+fn locks_are_their_owner_s_only() {
+    let agents = Agents::new();
+    assert_eq!(agents.home.run(&["lock", ".", "--reason", "secret"]).code, Some(0));
+    let file = lock_file(&agents);
+    let mode = |path: &Path| path.metadata().expect("a file").mode() & 0o777;
+    assert_eq!((mode(&file), mode(file.parent().expect("a folder"))), (0o600, 0o700));
+}
+
+#[test]
+fn of_many_who_lock_at_once_one_does() {
+    let agents = Agents::new();
+    let codes = thread::scope(|scope| {
+        let lock = |_| scope.spawn(|| agents.home.run(&["lock", "."]));
+        let all: Vec<_> = (0..10).map(lock).collect();
+        let codes = all.into_iter().map(|one| one.join().expect("an answer").code);
+        let mut codes: Vec<_> = codes.collect();
+        codes.sort_unstable();
+        codes
+    });
+    assert_eq!(codes, [&[Some(0)][..], &[Some(5); 9]].concat());
+    assert_eq!(agents.files().len(), 1);
+}
+
+/// Somebody's lock that cannot be read is a lock, and a problem with a way out.
+#[test]
+fn a_broken_lock_file_locks() {
+    let good = |file: &Path| fs::read_to_string(file).expect("a lock");
+    type Break<'a> = (&'a str, &'a dyn Fn(&Path));
+    let breaks: [Break<'_>; 10] = [
+        ("empty", &|file| fs::write(file, "").expect("a file")),
+        ("truncated", &|file| {
+            fs::write(file, &good(file)[..20]).expect("a file");
+        }),
+        ("binary", &|file| fs::write(file, [0, 255, 27, b'[']).expect("a file")),
+        ("other schema", &|file| {
+            fs::write(file, good(file).replace(":1,", ":7,")).expect("a file");
+        }),
+        ("other directory", &|file| {
+            fs::write(file, good(file).replace("/work", "/elsewhere")).expect("a file");
+        }),
+        ("huge", &|file| fs::write(file, " ".repeat(1 << 20)).expect("a file")),
+        ("closed", &|file| fs::set_permissions(file, Permissions::from_mode(0o0)).expect("ours")),
+        ("a link", &|file| {
+            fs::remove_file(file).expect("a file");
+            symlink("/dev/zero", file).expect("a link");
+        }),
+        ("dangling", &|file| {
+            fs::remove_file(file).expect("a file");
+            symlink("gone", file).expect("a link");
+        }),
+        ("a pipe", &|file| {
+            use rustix::fs::{CWD, FileType, Mode, mknodat};
+            fs::remove_file(file).expect("a file");
+            mknodat(CWD, file, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        }),
+    ];
+    for (name, harm) in breaks {
+        let agents = Agents::new();
+        let home = &agents.home;
+        assert_eq!(home.run(&["lock", "."]).code, Some(0));
+        let file = lock_file(&agents);
+        harm(&file);
+        agents.own();
+        let found = home.run(&["locks", "--json"]);
+        let value = found.json();
+        let shown = (found.code, value["locks"][0]["directory"].as_str());
+        assert_eq!(shown, (Some(8), home.work().to_str()), "{name}: {found:#?}");
+        assert_eq!(value["problems"][0]["path"], json!(file), "{name}: {found:#?}");
+        let said = home.run(&["locks"]).stderr;
+        assert!(said.contains("agentctl unlock"), "{name}: {said}");
+        refused(&home.run(&["launch", "claude-code", "-p", "hi", "--force"]), &["unlock"]);
+        assert_eq!(home.run(&["unlock", "."]).code, Some(0), "{name}");
+        assert_eq!((home.run(&["locks"]).code, agents.started()), (Some(0), 0), "{name}");
+    }
+}
+
+/// What is no lock file is named, and locks nothing that anybody could know of.
+#[test]
+fn strange_files_among_locks_are_named() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    home.write(".local/state/agentctl/intents/locks/README", "hello");
+    home.write(".local/state/agentctl/intents/locks/\u{1b}[31m%2fx.json", "{}");
+    agents.own();
+    let found = home.run(&["locks", "--json"]);
+    let problems = found.json()["problems"].as_array().map(Vec::len);
+    assert_eq!((found.code, problems, &found.json()["locks"]), (Some(8), Some(2), &json!([])));
+    assert_eq!(home.run(&["launch", "claude-code", "-p", "hi"]).code, Some(0));
+}
+
+#[test]
+fn locks_that_cannot_be_listed_keep_everything_locked() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    assert_eq!(home.run(&["lock", "/elsewhere"]).code, Some(0));
+    let folder = home.path(".local/state/agentctl/intents/locks");
+    fs::set_permissions(&folder, Permissions::from_mode(0o0)).expect("our folder");
+    for args in [&["locks"][..], &["launch", "claude-code", "-p", "hi"], &["unlock", "."]] {
+        let answer = home.run(args);
+        assert_eq!(answer.code, Some(1), "{answer:#?}");
+        assert!(answer.stderr.contains("intents/locks"), "{answer:#?}");
+    }
+    assert_eq!(agents.started(), 0);
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).expect("our folder");
+}
+
+/// What people write is shown, and steers no terminal.
+#[test]
+fn hostile_words_are_shown_harmlessly() {
+    let agents = Agents::new();
+    let (home, words) = (&agents.home, "\u{1b}[31mred\u{202e}\n\u{7}");
+    assert_eq!(home.run(&["lock", ".", "--by", words, "--reason", words]).code, Some(0));
+    assert!(home.run(&["locks"]).stdout.contains("red"));
+    assert_eq!(locks(&agents)[0]["reason"], words);
+    refused(&home.run(&["launch", "claude-code", "-p", "hi"]), &["red"]);
+}

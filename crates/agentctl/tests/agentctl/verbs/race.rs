@@ -1,0 +1,57 @@
+//! Many who launch in one directory at once.
+
+use crate::home::{Agents, Answer};
+use std::{fs, os::unix::fs::symlink, thread};
+
+/// One launch in each of these directories, at once.
+fn launch(agents: &Agents, dirs: &[&str]) -> Vec<Answer> {
+    thread::scope(|scope| {
+        let one = |dir| {
+            let args = ["launch", "claude-code", "-p", "hi", "--json", "--cwd", dir];
+            scope.spawn(move || agents.home.run(&args))
+        };
+        let all: Vec<_> = dirs.iter().map(|dir| one(*dir)).collect();
+        all.into_iter().map(|one| one.join().expect("an answer")).collect()
+    })
+}
+
+#[test]
+fn exactly_one_wins_and_the_others_are_told_by_whom() {
+    for _ in 0..3 {
+        let agents = Agents::new();
+        let work = agents.home.work();
+        fs::create_dir_all(work.join("repo/.git")).expect("a folder");
+        fs::create_dir_all(work.join("repo/src")).expect("a folder");
+        fs::write(work.join("repo/.git/HEAD"), "ref: refs/heads/main\n").expect("a file");
+        symlink("repo/src", work.join("link")).expect("a link");
+        agents.own();
+        let answers = launch(&agents, &["repo", "repo/src", "link"].repeat(5));
+        let (won, lost): (Vec<_>, Vec<_>) = answers.iter().partition(|one| one.code == Some(0));
+        assert_eq!((won.len(), agents.started()), (1, 1), "{answers:#?}");
+        let won = won[0].json();
+        let id = won["session"]["id"].as_str().expect("an id");
+        for one in lost {
+            let message = one.json()["error"]["message"].as_str().map(str::to_owned);
+            let message = message.expect("a message");
+            let told = message.contains("claude-code by pid ")
+                || message.contains(id)
+                || message.contains("session pid:");
+            assert!(one.code == Some(5) && told, "{one:#?}");
+        }
+        let live = agents.home.run(&["list", "--json"]).json()["sessions"].clone();
+        assert_eq!(live.as_array().map(Vec::len), Some(1), "{live:#}");
+        assert_eq!(live[0]["id"], id);
+    }
+}
+
+#[test]
+fn different_directories_do_not_meet() {
+    let agents = Agents::new();
+    let dirs = ["a", "b", "c", "d", "a/below"];
+    for dir in dirs {
+        fs::create_dir_all(agents.home.work().join(dir)).expect("a folder");
+    }
+    let answers = launch(&agents, &dirs);
+    let codes: Vec<_> = answers.iter().map(|one| one.code).collect();
+    assert_eq!((codes, agents.started()), (vec![Some(0); 5], 5), "{answers:#?}");
+}
