@@ -46,6 +46,23 @@ pub enum Body<'a> {
 /// What a visitor answers: go on, or that is enough.
 pub type Flow = ControlFlow<()>;
 
+/// Walks the first lines, at most so many, until one was enough.
+pub fn head(
+    file: &dyn Bytes,
+    most: usize,
+    is_enough: &mut dyn FnMut(&Line<'_>) -> bool,
+) -> io::Result<()> {
+    let mut left = most;
+    forward(file, 0, &mut |line| {
+        left = left.saturating_sub(1);
+        match is_enough(&line) || left == 0 {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    Ok(())
+}
+
 /// Visits lines from the end to the beginning. What follows the last newline counts as a line.
 pub fn back(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Flow) -> io::Result<()> {
     let mut base = file.size();

@@ -17,12 +17,16 @@ const FULL: usize = 36;
 /// One session, read to this depth.
 pub(crate) fn status(here: &Here, name: &str, depth: Depth) -> Result<OneSession, Error> {
     let Found { session, mut surveys, unread } = find(here, name, depth)?;
-    let own = unread.into_iter().filter(|problem| problem.path == session.source);
-    let told = surveys.iter_mut().flat_map(|survey| observe::problems(survey, Vec::new()));
-    let mut problems: Vec<Problem> = told.chain(own).collect();
-    problems.sort();
-    problems.dedup();
-    Ok(OneSession { schema: SCHEMA, session, problems })
+    let own = |survey: &Survey<'_>| {
+        let mut own = unread.clone();
+        own.retain(|one| one.path == session.source && one.agent == survey.agent.card().name);
+        own
+    };
+    let problems = surveys.iter_mut().flat_map(|survey| {
+        let own = own(survey);
+        observe::problems(survey, own)
+    });
+    Ok(OneSession { schema: SCHEMA, problems: problems.collect(), session })
 }
 
 /// The agent and the transcript of a session.

@@ -179,6 +179,9 @@ impl Survey<'_> {
 
     /// Processes that lack what every process of a store has open hold nothing there.
     pub(super) fn idle_by(&mut self, store: &Path) {
+        if self.live.is_empty() {
+            return; // the store need not be looked at for nobody
+        }
         let Some(file) = self.agent.always_open(self.host, store) else { return };
         for at in 0..self.live.len() {
             if self.live[at].stores != [store.to_owned()] {

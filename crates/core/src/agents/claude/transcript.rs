@@ -39,14 +39,9 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         return Err(io::Error::other("no line of it is understood"));
     }
     let mut head = Head::default();
-    let mut left = HEAD;
-    lines::forward(&*file, 0, &mut |line| {
-        left -= 1;
-        head.newer(&json::line(&*file, &line, DECISIVE), line.size());
-        match head.is_full() || left == 0 {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+    lines::head(&*file, HEAD, &mut |line| {
+        head.newer(&json::line(&*file, line, DECISIVE), line.size());
+        head.is_full()
     })?;
     let turn = tail.turn();
     Ok(Record {

@@ -45,16 +45,11 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         return Err(io::Error::other("no line of it is understood"));
     }
     let mut head = Head::default();
-    let mut left = HEAD;
-    lines::forward(&*file, 0, &mut |line| {
-        left -= 1;
+    lines::head(&*file, HEAD, &mut |line| {
         if let Body::Whole(bytes) = line.body {
             head.newer(&json::object(bytes));
         }
-        match head.prompt.is_some() || left == 0 {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        head.prompt.is_some()
     })?;
     let archived = stub.path.components().any(|part| part.as_os_str() == "archived_sessions");
     let (cwd, model, last) = (tail.cwd.take(), tail.model.take(), tail.last.take());

@@ -34,14 +34,9 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
     })?;
     let (cwd, title, branch) = store::workspace(host, stub.path.parent().unwrap_or(&stub.path));
     let mut record = Record { cwd, title, branch, ..tail.record() };
-    let mut left = HEAD;
-    lines::forward(&*file, 0, &mut |line| {
-        left -= 1;
-        begin(&mut record, &json::line(&*file, &line, DECISIVE));
-        match record.prompt.is_some() || left == 0 {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+    lines::head(&*file, HEAD, &mut |line| {
+        begin(&mut record, &json::line(&*file, line, DECISIVE));
+        record.prompt.is_some()
     })?;
     if depth == Depth::Whole {
         record.tokens = Some(tokens(&*file)?);

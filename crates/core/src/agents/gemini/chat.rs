@@ -44,14 +44,9 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         updated: tail.updated,
         ..Record::of(tail.newest.unwrap_or(Turn::None))
     };
-    let mut left = HEAD;
-    lines::forward(&*file, 0, &mut |line| {
-        left -= 1;
-        begin(&mut record, &json::line(&*file, &line, DECISIVE));
-        match record.prompt.is_some() || left == 0 {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+    lines::head(&*file, HEAD, &mut |line| {
+        begin(&mut record, &json::line(&*file, line, DECISIVE));
+        record.prompt.is_some()
     })?;
     Ok(record)
 }

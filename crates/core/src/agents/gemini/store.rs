@@ -100,9 +100,22 @@ fn stub(host: &dyn Host, path: &Path) -> io::Result<(u64, Stub)> {
         }
         Flow::Break(())
     })?;
-    let id = id.ok_or_else(|| io::Error::other("its first line names no session"))?;
+    let id = match id {
+        Some(id) => id,
+        None if is_begun(&*file)? => {
+            return Err(io::Error::other("its first line names no session"));
+        }
+        None => return Err(io::ErrorKind::NotFound.into()), // being made: nothing is there yet
+    };
     let updated = written(&*file)?.unwrap_or(stat.modified);
     Ok((file.size(), Stub { id, path: path.to_owned(), updated, title: None }))
+}
+
+/// Its first line is whole.
+fn is_begun(file: &dyn Bytes) -> io::Result<bool> {
+    let mut start = vec![0; 64 << 10];
+    let read = file.read_at(&mut start, 0)?;
+    Ok(read == start.len() || start[..read].contains(&b'\n'))
 }
 
 /// When the session itself wrote last. The file's own time moves when another process of the same

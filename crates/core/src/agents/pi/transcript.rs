@@ -57,19 +57,14 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
 /// The first prompt, and the name given before it.
 fn beginning(file: &dyn Bytes) -> io::Result<(Option<String>, Option<String>)> {
     let (mut prompt, mut title) = (None, None);
-    let mut left = HEAD;
-    lines::forward(file, 0, &mut |line| {
-        left -= 1;
-        let entry = json::line(file, &line, DECISIVE);
+    lines::head(file, HEAD, &mut |line| {
+        let entry = json::line(file, line, DECISIVE);
         let asked = entries::message(&entry).filter(|m| json::text(m, "role") == Some("user"));
         prompt = asked.and_then(|message| text::excerpt(&entries::said(message)?));
         if json::text(&entry, "type") == Some("session_info") {
             title = json::string(&entry, "name");
         }
-        match prompt.is_some() || left == 0 {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        prompt.is_some()
     })?;
     Ok((prompt, title))
 }
