@@ -42,12 +42,24 @@ impl Survey<'_> {
             let own = |one: &&Launched| one.launch == launch && one.agent == self.agent.card().name;
             let Some(receipt) = self.host.launches().iter().find(own) else { continue };
             let Some(session) = receipt.session.clone() else { continue };
-            let role = if receipt.input.is_some() { Role::Piped } else { Role::Headless };
             let key = process.key.clone();
             let source = Source::Launch { launch, pid: key.pid };
-            let about = About { role: Some(role), ..About::default() };
+            let about = About::default();
             self.follow(store, Claim { session, trail: Trail::Known(key), source, about });
         }
+    }
+
+    /// How we started a process for this session. Its arguments do not tell where its prompt came from.
+    pub(super) fn launched_as(&self, key: &ProcKey, session: &str) -> Option<Role> {
+        let process = self.live.iter().find(|process| process.key == *key)?;
+        let launch = process.launch.as_ref()?;
+        let own = |one: &&Launched| {
+            one.launch == *launch
+                && one.agent == self.agent.card().name
+                && one.session.as_deref() == Some(session)
+        };
+        let receipt = self.host.launches().iter().find(own)?;
+        Some(if receipt.input.is_some() { Role::Piped } else { Role::Headless })
     }
 
     /// A process of the same launch is above it: it is a tool of that one, and has a session of its own.
