@@ -13,3 +13,4 @@ mod real_openclaw;
 mod real_opencode;
 mod real_pi;
 mod support;
+mod verbs;
