@@ -303,6 +303,10 @@ fn may_hold(suspect: &Suspect) -> Fact {
 
 fn ended_state(seen: &Evidence, because: &mut Vec<Fact>) -> State {
     match &seen.record {
+        Reading::Absent if let Some((at, receipt)) = &seen.stop => {
+            because.push(stopped_by_us(*at, receipt));
+            State::Stopped
+        }
         Reading::Absent => {
             let why = "the store has no record of it";
             because.push(Fact::new(Rule::Unreadable, why, Source::Blind));
@@ -325,8 +329,7 @@ fn ended_state(seen: &Evidence, because: &mut Vec<Fact>) -> State {
             {
                 let fact = "its newest turn has no end";
                 because.push(Fact::new(Rule::TurnLeftOpen, fact, line.clone()).at(*alive));
-                let fact = "its process was stopped by agentctl";
-                because.push(Fact::new(Rule::StoppedByUs, fact, receipt.clone()).at(*at));
+                because.push(stopped_by_us(*at, receipt));
                 State::Stopped
             }
             Turn::Open { alive, line, .. } => {
@@ -344,6 +347,10 @@ fn ended_state(seen: &Evidence, because: &mut Vec<Fact>) -> State {
             }
         },
     }
+}
+
+fn stopped_by_us(at: Timestamp, receipt: &Source) -> Fact {
+    Fact::new(Rule::StoppedByUs, "its process was stopped by agentctl", receipt.clone()).at(at)
 }
 
 fn unread(why: &str) -> String {

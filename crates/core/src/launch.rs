@@ -146,9 +146,6 @@ impl Signal {
     }
 }
 
-/// The longest prompt that may stand among arguments: the kernel takes 128 KiB a word.
-pub const WORD: usize = 120 << 10;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -122,6 +122,11 @@ impl<'a> Survey<'a> {
         for store in survey.stores.clone() {
             survey.recorded(&store, history, claimed);
         }
+        match history {
+            History::All => survey.unrecorded(|_| true),
+            History::Since(from) => survey.unrecorded(|stop| stop.at >= from),
+            History::Skip => {}
+        }
         survey
     }
 
@@ -147,6 +152,7 @@ impl<'a> Survey<'a> {
                 }
             }
         }
+        survey.unrecorded(|stop| stop.session == id);
         survey
     }
 

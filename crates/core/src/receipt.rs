@@ -3,7 +3,7 @@
 //! A receipt says nothing of the state of a session. It names processes for good, so that it can
 //! never be taken for one of another process, and it expires by itself.
 
-use crate::ident::ProcKey;
+use crate::{evidence::Role, ident::ProcKey};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -96,6 +96,11 @@ impl Exit {
 }
 
 impl Launched {
+    /// How the agent was started.
+    pub fn role(&self) -> Role {
+        if self.input.is_some() { Role::Piped } else { Role::Headless }
+    }
+
     /// Nobody needs it any more. One of a process that lives never goes.
     pub fn is_stale(&self, now: Timestamp, alive: bool) -> bool {
         let kept = if self.session.is_some() { KEPT } else { KEPT_NAMELESS };

@@ -43,6 +43,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(2);
 /// How much of a failed agent's output is repeated.
 const LINES: usize = 12;
+/// How much of that from its beginning.
+const FIRST: usize = 3;
 
 /// What is asked for.
 pub(crate) struct Ask {
@@ -103,7 +105,7 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
     let claim = Claim { state: &state, dir: &ask.cwd, sharing, who: &who };
     let claimed = Claimed::take(here, &claim)?;
     let (receipt, id) = (dir.join(format!("{launch}.json")), plan.id.clone());
-    let start = Start { here, ask, receipt, launch, id, claimed };
+    let start = Start { here, ask, receipt, launch, id, at: Timestamp::now(), claimed };
     let reports = start.begin(&program, &plan)?;
     start.follow(&reports)
 }
@@ -228,6 +230,8 @@ struct Start<'a> {
     launch: String,
     /// How its session's id is known.
     id: Id,
+    /// When it began.
+    at: Timestamp,
     claimed: Claimed,
 }
 
@@ -262,9 +266,10 @@ impl Start<'_> {
 
     fn orders(&self, program: &Path, plan: &Plan) -> Orders {
         let ask = self.ask;
-        let now = Timestamp::now();
         let after = |time| {
-            now.saturating_add(SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)).ok()
+            self.at
+                .saturating_add(SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX))
+                .ok()
         };
         let (session, mark) = match &plan.id {
             Id::Chosen(id) => (Some(id.clone()), None),
@@ -278,7 +283,7 @@ impl Start<'_> {
             agent: ask.agent.card().name.to_owned(),
             session,
             process: agentctl_core::ident::ProcKey { pid: 0, start: 0, boot: String::new() },
-            at: now,
+            at: self.at,
             log: self.receipt.with_extension("log"),
             group: ask.group.clone(),
             labels,
@@ -361,11 +366,32 @@ impl Start<'_> {
 
     /// It is alive, and the agent itself says that it has the session: by its records, or by its output.
     fn is_there(&self, session: &Session) -> bool {
-        let ours = |because: &Because| {
-            matches!(because.source, Source::Alive { .. } | Source::Launch { .. } | Source::Blind)
-        };
         let told = matches!(self.id, Id::Told(_)); // the shim read it from there
-        session.live && (told || !session.because.iter().all(ours))
+        session.live && (told || session.because.iter().any(|because| self.is_its_word(because)))
+    }
+
+    /// The agent wrote it itself since it was started. Its arguments are our words, and a resumed
+    /// session has old records, which it says nothing of if it dies at once.
+    fn is_its_word(&self, because: &Because) -> bool {
+        match because.source {
+            Source::Line { .. }
+            | Source::File { .. }
+            | Source::Lock { .. }
+            | Source::OpenFile { .. }
+            | Source::Variable { .. }
+            | Source::Answer { .. }
+            | Source::Row { .. } => because.at.is_none_or(|at| at >= self.at),
+            Source::Alive { .. }
+            | Source::Gone { .. }
+            | Source::Launch { .. }
+            | Source::Arguments { .. }
+            | Source::Inference { .. }
+            | Source::NoLock { .. }
+            | Source::NoVariable { .. }
+            | Source::Absence { .. }
+            | Source::Unreadable { .. }
+            | Source::Blind => false,
+        }
     }
 
     /// The session of this launch, seen anew.
@@ -386,10 +412,8 @@ impl Start<'_> {
 
     /// The agent ended before its session was seen alive: it may have been quick.
     fn ended(&self, code: Option<i32>, signal: Option<i32>) -> Result<Session, Error> {
-        let launch: Option<Launched> = one(&self.receipt);
-        let since = launch.map_or_else(Timestamp::now, |launch| launch.at);
-        let written = |session: &Session| session.updated_at.is_some_and(|at| at >= since);
-        if let Some(session) = self.look(History::Since(since), &written) {
+        let written = |session: &Session| session.updated_at.is_some_and(|at| at >= self.at);
+        if let Some(session) = self.look(History::Since(self.at), &written) {
             return Ok(session);
         }
         let how = match (code, signal) {
@@ -416,7 +440,7 @@ impl Start<'_> {
     /// Nothing is left of a launch that failed but its error.
     fn failed(&self, why: &str) -> Error {
         let log = self.receipt.with_extension("log");
-        let said = last_lines(&log);
+        let said = said(&log);
         for file in ["orders", "prompt", "in", "log", "exit", "json"] {
             let _ = fs::remove_file(self.receipt.with_extension(file));
         }
@@ -450,19 +474,25 @@ fn make_fifo(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn last_lines(log: &Path) -> String {
-    const TAIL: u64 = 16 << 10;
-    let read = || -> io::Result<String> {
+/// How it began and how it ended: some complain before they explain their use, some behind that.
+fn said(log: &Path) -> String {
+    const PART: u64 = 16 << 10;
+    let read = |from: u64| -> io::Result<String> {
         let mut file = File::open(log)?;
-        let from = file.metadata()?.len().saturating_sub(TAIL);
         file.seek(SeekFrom::Start(from))?;
-        let mut tail = Vec::new();
-        file.take(TAIL).read_to_end(&mut tail)?;
-        Ok(String::from_utf8_lossy(&tail).into_owned())
+        let mut part = Vec::new();
+        file.take(PART).read_to_end(&mut part)?;
+        Ok(String::from_utf8_lossy(&part).into_owned())
     };
-    let text = read().unwrap_or_default();
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines.len().saturating_sub(LINES);
+    let size = fs::metadata(log).map(|stat| stat.len()).unwrap_or_default();
+    let (head, tail) = (read(0), read(size.saturating_sub(PART)));
+    let (head, tail) = (head.unwrap_or_default(), tail.unwrap_or_default());
+    let full = |line: &&str| !line.trim().is_empty();
+    let mut lines: Vec<&str> = tail.lines().filter(full).collect();
+    if lines.len() > LINES || size > PART {
+        let last = lines.split_off(lines.len().saturating_sub(LINES - FIRST));
+        lines = head.lines().filter(full).take(FIRST).chain(["…"]).chain(last).collect();
+    }
     let cut = |line: &&str| format!("  {}", agentctl_core::text::one_line(line));
-    lines[last..].iter().map(cut).collect::<Vec<_>>().join("\n")
+    lines.iter().map(cut).collect::<Vec<_>>().join("\n")
 }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod cli;
+mod driven;
 mod home;
 mod late;
 mod launch;

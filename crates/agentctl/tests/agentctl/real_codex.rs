@@ -4,6 +4,7 @@ mod exec;
 mod many;
 mod old;
 mod tui;
+mod verbs;
 
 use std::fs;
 

@@ -2,6 +2,7 @@
 
 mod headless;
 mod tui;
+mod verbs;
 
 use std::{env, fs};
 
@@ -20,18 +21,25 @@ impl Stage {
     fn copilot(&self, args: &[&str]) -> Run<'_> {
         let program = env::var(SET).expect("`cargo xtask test` says where the agents are");
         let program = format!("{program}/copilot");
+        let run = self.sandbox.run(&[&[program.as_str()], args].concat());
+        self.copilot_set().iter().fold(run, |run, (name, value)| run.env(name, value))
+    }
+
+    /// The variables with which it talks to the model; its settings are made.
+    fn copilot_set(&self) -> Vec<(&'static str, String)> {
         let config = self.sandbox.home().join(".copilot/config.json");
         if !config.exists() {
             fs::create_dir_all(config.parent().expect("it has one")).expect("the home is ours");
             let trusted = json!({"trustedFolders": [self.sandbox.work()], "appTipShown": true});
             fs::write(&config, trusted.to_string()).expect("the home is ours");
         }
-        let run = self.sandbox.run(&[&[program.as_str()], args].concat());
-        run.env("COPILOT_OFFLINE", "true")
-            .env("COPILOT_PROVIDER_BASE_URL", &format!("{}/v1", self.sandbox.model().url()))
-            .env("COPILOT_PROVIDER_API_KEY", "dummy")
-            .env("COPILOT_MODEL", "mock-1")
-            .env("COPILOT_AUTO_UPDATE", "false")
+        vec![
+            ("COPILOT_OFFLINE", "true".to_owned()),
+            ("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", self.sandbox.model().url())),
+            ("COPILOT_PROVIDER_API_KEY", "dummy".to_owned()),
+            ("COPILOT_MODEL", "mock-1".to_owned()),
+            ("COPILOT_AUTO_UPDATE", "false".to_owned()),
+        ]
     }
 
     /// `copilot -p` with a script for the model.

@@ -2,6 +2,7 @@
 
 mod headless;
 mod tui;
+mod verbs;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use std::{env, fs};
 use agentctl_testkit::sandbox::{Run, Terminal};
 use serde_json::{Value, json};
 
-use crate::support::{LIMIT, Stage};
+use crate::support::{LIMIT, Stage, is_real};
 
 /// The variable that names the folder with its command.
 const SET: &str = "AGENTCTL_TEST_GEMINI";
@@ -22,6 +23,12 @@ impl Stage {
     fn gemini(&self, args: &[&str]) -> Run<'_> {
         let program = env::var(SET).expect("`cargo xtask test` says where the agents are");
         let program = format!("{program}/gemini");
+        let run = self.sandbox.run(&[&[program.as_str(), "--skip-trust"], args].concat());
+        self.gemini_set().iter().fold(run, |run, (name, value)| run.env(name, value))
+    }
+
+    /// The variables with which it talks to the model; its settings are made.
+    fn gemini_set(&self) -> Vec<(&'static str, String)> {
         let settings = self.sandbox.home().join(".gemini/settings.json");
         if !settings.exists() {
             fs::create_dir_all(settings.parent().expect("it has one")).expect("the home is ours");
@@ -33,10 +40,11 @@ impl Stage {
             });
             fs::write(&settings, quiet.to_string()).expect("the home is ours");
         }
-        let run = self.sandbox.run(&[&[program.as_str(), "--skip-trust"], args].concat());
-        run.env("GEMINI_API_KEY", "dummy")
-            .env("GOOGLE_GEMINI_BASE_URL", &self.sandbox.model().url())
-            .env("GEMINI_TELEMETRY_ENABLED", "false")
+        vec![
+            ("GEMINI_API_KEY", "dummy".to_owned()),
+            ("GOOGLE_GEMINI_BASE_URL", self.sandbox.model().url()),
+            ("GEMINI_TELEMETRY_ENABLED", "false".to_owned()),
+        ]
     }
 
     /// Gemini on a terminal, ready for a prompt, and the session whose file it has made.
@@ -82,15 +90,28 @@ impl Stage {
 
 /// Asserts that the session's process is the worker of the pinned program, not its launcher.
 fn is_worker(session: &Value) -> u32 {
-    let pid = session["pid"].as_u64().unwrap_or_else(|| panic!("{session:#} has no pid"));
-    let exe = fs::read_link(format!("/proc/{pid}/exe")).expect("its process is alive");
-    assert!(exe.ends_with("node"), "{} is not node", exe.display());
-    let argv = fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("its process is alive");
-    let words: Vec<&str> = argv.split('\0').collect();
+    let (pid, words) = words(session);
     assert!(words[1].starts_with("--max-old-space-size"), "{words:?} is the launcher");
-    let script = fs::canonicalize(words[2]).expect("the script is there");
+    runs_script(&words[2]);
+    pid
+}
+
+/// Asserts that the session's process is one of the pinned program without a launcher.
+fn is_alone(session: &Value) -> u32 {
+    let (pid, words) = words(session);
+    runs_script(&words[1]);
+    pid
+}
+
+fn words(session: &Value) -> (u32, Vec<String>) {
+    let pid = is_real(session, "node");
+    let argv = fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("its process is alive");
+    (pid, argv.split('\0').map(str::to_owned).collect())
+}
+
+fn runs_script(word: &str) {
+    let script = fs::canonicalize(word).expect("the script is there");
     assert!(script.ends_with(SCRIPT), "{} is not {SCRIPT}", script.display());
-    u32::try_from(pid).expect("pids are small")
 }
 
 /// The tokens of this many calls; what came from the cache is not counted as sent.

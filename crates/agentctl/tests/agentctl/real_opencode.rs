@@ -4,6 +4,7 @@ mod files;
 mod run;
 mod serve;
 mod tui;
+mod verbs;
 
 use std::env;
 use std::fs;
@@ -48,12 +49,8 @@ impl Stage {
     /// `opencode` with these words.
     fn opens(&self, words: &[&str]) -> Run<'_> {
         let program = program();
-        let mut run = self.sandbox.run(&[&[program.as_str()], words].concat());
-        for quiet in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE"] {
-            run = run.env(&format!("OPENCODE_DISABLE_{quiet}"), "1");
-        }
-        // It would fetch a package for plugins into its settings: nobody answers there.
-        run.env("npm_config_registry", "http://127.0.0.1:9").env("npm_config_fetch_retries", "0")
+        let run = self.sandbox.run(&[&[program.as_str()], words].concat());
+        quiet().iter().fold(run, |run, (name, value)| run.env(name, value))
     }
 
     /// `opencode run` in a directory, its prompt from a file: words of the command line get quoted.
@@ -83,6 +80,20 @@ impl Stage {
             rows.iter().find_map(|row| Some(row["id"].as_str()?.to_owned()))
         })
     }
+}
+
+/// Variables that keep it from fetching anything.
+fn quiet() -> Vec<(&'static str, String)> {
+    let on = [
+        "OPENCODE_DISABLE_AUTOUPDATE",
+        "OPENCODE_DISABLE_MODELS_FETCH",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD",
+        "OPENCODE_DISABLE_SHARE",
+    ];
+    // It would fetch a package for plugins into its settings: nobody answers there.
+    let nobody = [("npm_config_registry", "http://127.0.0.1:9"), ("npm_config_fetch_retries", "0")];
+    let all = on.map(|name| (name, "1")).into_iter().chain(nobody);
+    all.map(|(name, value)| (name, value.to_owned())).collect()
 }
 
 fn program() -> String {

@@ -4,6 +4,7 @@ mod print;
 mod rpc;
 mod same_id;
 mod tui;
+mod verbs;
 
 use std::{env, fs, path::PathBuf};
 
@@ -43,6 +44,13 @@ impl Line {
 impl Stage {
     /// Pi with these arguments, set up for the scripted model.
     fn pi(&self, line: &Line, more: &[&str]) -> Run<'_> {
+        let command = line.folder().join("pi").to_string_lossy().into_owned();
+        let run = self.sandbox.run(&[&[command.as_str()], more].concat());
+        self.pi_set(line).iter().fold(run, |run, (name, value)| run.env(name, value))
+    }
+
+    /// The variables with which it talks to the model; its settings are made.
+    fn pi_set(&self, line: &Line) -> Vec<(&'static str, String)> {
         let home = self.sandbox.home().join(".pi/agent");
         let url = format!("{}/v1", self.sandbox.model().url());
         let cost = json!({"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75});
@@ -57,13 +65,10 @@ impl Stage {
         fs::create_dir_all(&home).expect("the home is ours");
         seed("models.json", &json!({"providers": {"mock": provider}}));
         seed("settings.json", &json!({"defaultProvider": "mock", "defaultModel": "mock-1"}));
-        let folder = line.folder();
         let path = env::var("PATH").unwrap_or_default();
-        let command = folder.join("pi").to_string_lossy().into_owned();
-        let run = self.sandbox.run(&[&[command.as_str()], more].concat());
-        let run = run.env("PATH", &format!("{}:{path}", folder.display()));
-        let quiet = ["PI_OFFLINE", "PI_SKIP_VERSION_CHECK"];
-        quiet.iter().fold(run, |run, name| run.env(name, "1")).env("PI_TELEMETRY", "0")
+        let quiet = [("PI_OFFLINE", "1"), ("PI_SKIP_VERSION_CHECK", "1"), ("PI_TELEMETRY", "0")];
+        let quiet = quiet.into_iter().map(|(name, value)| (name, value.to_owned()));
+        quiet.chain([("PATH", format!("{}:{path}", line.folder().display()))]).collect()
     }
 
     /// `pi -p` with a script, which is its last argument.

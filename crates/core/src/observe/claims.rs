@@ -114,6 +114,7 @@ impl Survey<'_> {
     }
 
     fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {
+        let launched = self.launched_as(&key, &claim.session);
         let known = self.live.iter_mut().find(|process| process.key == key);
         let role = known.as_ref().and_then(|process| process.role);
         let cwd = known.as_ref().and_then(|process| process.cwd.clone());
@@ -121,7 +122,7 @@ impl Survey<'_> {
             process.mapped = true;
         }
         let Ok(table) = self.host.table() else { return };
-        let role = claim.about.role.or(role);
+        let role = claim.about.role.or(launched).or(role);
         let holder = Holder {
             since: table.since(key.start),
             role,

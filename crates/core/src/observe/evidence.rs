@@ -44,6 +44,24 @@ impl Survey<'_> {
         }
     }
 
+    /// Sessions that we stopped before their agent had written anything of them, as Pi 0.73 does not
+    /// before its first answer: our receipts alone know of them.
+    pub(super) fn unrecorded(&mut self, asked: impl Fn(&Stopped) -> bool) {
+        let (host, agent) = (self.host, self.agent);
+        let own = |stop: &&Stopped| stop.agent == agent.card().name && asked(stop);
+        for stop in host.stops().iter().map(|(_, stop)| stop).filter(own) {
+            let Some(store) = self.stores.first().cloned() else { return };
+            let known = self.candidates.iter().any(|one| one.id.as_ref() == Some(&stop.session));
+            let found = |store: &PathBuf| !agent.find(host, store, &stop.session, None).is_empty();
+            if known || !host.is_over(&stop.process) || self.stores.iter().any(found) {
+                continue;
+            }
+            let mut candidate = Candidate::new(store, Some(stop.session.clone()));
+            candidate.lost = vec![Source::Gone { process: stop.process.clone() }];
+            self.candidates.push(candidate);
+        }
+    }
+
     /// A session with no live claim.
     pub(super) fn ended(&self, store: &Path, stub: Stub) -> Candidate {
         let mut candidate = Candidate::new(store.to_owned(), Some(stub.id.clone()));

@@ -42,10 +42,9 @@ impl Survey<'_> {
             let own = |one: &&Launched| one.launch == launch && one.agent == self.agent.card().name;
             let Some(receipt) = self.host.launches().iter().find(own) else { continue };
             let Some(session) = receipt.session.clone() else { continue };
-            let role = if receipt.input.is_some() { Role::Piped } else { Role::Headless };
             let key = process.key.clone();
             let source = Source::Launch { launch, pid: key.pid };
-            let about = About { role: Some(role), ..About::default() };
+            let about = About::default();
             self.follow(store, Claim { session, trail: Trail::Known(key), source, about });
         }
     }
@@ -68,10 +67,10 @@ impl Survey<'_> {
                 continue; // it is gone, or cannot be told from another
             }
             let store = self.stores.first().cloned().unwrap_or_default();
+            let role = receipt.role();
             let source = Source::Launch { launch: receipt.launch, pid: key.pid };
             match receipt.session {
                 Some(session) => {
-                    let role = if receipt.input.is_some() { Role::Piped } else { Role::Headless };
                     let about = About { role: Some(role), ..About::default() };
                     let trail = Trail::Known(key.clone());
                     self.follow(&store, Claim { session, trail, source, about });
@@ -88,6 +87,18 @@ impl Survey<'_> {
         let since = table.since(key.start);
         candidate.hold(Holder { key, since, role: None, shared: false, trail, says: None });
         self.candidates.push(candidate);
+    }
+
+    /// How we started a process for this session. Its arguments do not tell where its prompt came from.
+    pub(super) fn launched_as(&self, key: &ProcKey, session: &str) -> Option<Role> {
+        let process = self.live.iter().find(|process| process.key == *key)?;
+        let launch = process.launch.as_ref()?;
+        let own = |one: &&Launched| {
+            one.launch == *launch
+                && one.agent == self.agent.card().name
+                && one.session.as_deref() == Some(session)
+        };
+        self.host.launches().iter().find(own).map(Launched::role)
     }
 
     /// A process of the same launch is above it: it is a tool of that one, and has a session of its own.

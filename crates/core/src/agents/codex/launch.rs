@@ -28,11 +28,13 @@ pub(super) fn plan(ask: &Ask<'_>) -> Result<Plan, String> {
     args.push(cwd);
     args.extend(ask.model.into_iter().flat_map(|model| ["-m".to_owned(), model.to_owned()]));
     args.extend(permission(ask.permission).iter().map(|&word| word.to_owned()));
+    // 0.166 keeps it with a session that it makes, and takes it anywhere.
+    args.extend(["--thread-source".into(), format!("agentctl:{}", ask.launch)]);
     match ask.earlier {
         // 0.166: anything but a whole id begins a new session, and says nothing.
         Some(earlier) if earlier.fork => args.extend(["fork".into(), earlier.id.to_owned()]),
         Some(earlier) => args.extend(["resume".into(), earlier.id.to_owned()]),
-        None => args.extend(["--thread-source".into(), format!("agentctl:{}", ask.launch)]),
+        None => {}
     }
     args.push("-".into());
     let id = match ask.earlier {

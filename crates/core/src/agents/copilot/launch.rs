@@ -2,7 +2,7 @@
 
 use crate::{
     evidence::Role,
-    launch::{Ask, Id, Input, Permission, Plan, Signal, WORD},
+    launch::{Ask, Id, Input, Permission, Plan, Signal},
 };
 
 /// None of its variables changes it.
@@ -17,9 +17,6 @@ pub(super) fn plan(ask: &Ask<'_>) -> Result<Plan, String> {
             "Copilot has no flag for more instructions; put them into the prompt".to_owned()
         );
     }
-    if ask.prompt.len() > WORD {
-        return Err("Copilot takes its prompt as an argument, of at most 120 KiB".to_owned());
-    }
     let chosen = match ask.earlier {
         Some(earlier) if earlier.fork => {
             return Err("Copilot cannot copy a conversation".to_owned());
@@ -27,14 +24,15 @@ pub(super) fn plan(ask: &Ask<'_>) -> Result<Plan, String> {
         Some(earlier) => earlier.id,
         None => ask.id,
     };
-    let mut args = vec![format!("--prompt={}", ask.prompt), "--session-id".to_owned()];
-    args.push(chosen.to_owned());
+    let mut args = vec!["--session-id".to_owned(), chosen.to_owned()];
     args.extend(["--output-format".to_owned(), "json".to_owned()]);
     for (flag, value) in [("--model", ask.model), ("--name", ask.name)] {
         args.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value.to_owned()]));
     }
     args.extend(permission(ask.permission).iter().map(|&word| word.to_owned()));
-    Ok(Plan { args, env: Vec::new(), input: Input::Nothing, id: Id::Chosen(chosen.to_owned()) })
+    // 1.0.102 takes what is piped to it for its prompt, of any size and beginning.
+    let input = Input::Text(ask.prompt.to_owned());
+    Ok(Plan { args, env: Vec::new(), input, id: Id::Chosen(chosen.to_owned()) })
 }
 
 fn permission(mode: Permission) -> &'static [&'static str] {

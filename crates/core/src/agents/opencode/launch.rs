@@ -29,9 +29,18 @@ pub(super) fn plan(ask: &Ask<'_>) -> Result<Plan, String> {
     for (flag, value) in [("--model", ask.model), ("--title", ask.name)] {
         args.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value.to_owned()]));
     }
+    // 1.18.33: `run` believes this variable, however stale.
+    let mut env = vec![("PWD", cwd)];
+    // 1.18.33: this variable is laid over its settings. Its agent `plan` alone runs any command that
+    // those allow.
+    let mut rules = |rules: &str| env.push(("OPENCODE_PERMISSION", rules.to_owned()));
     match ask.permission {
-        Permission::Read => args.extend(["--agent".to_owned(), "plan".to_owned()]),
-        Permission::Default | Permission::Edit => {} // its own settings let it edit
+        Permission::Read => {
+            args.extend(["--agent".to_owned(), "plan".to_owned()]);
+            rules(r#"{"edit":"deny","bash":"deny"}"#);
+        }
+        Permission::Default => {}
+        Permission::Edit => rules(r#"{"edit":"allow"}"#),
         Permission::Full => args.push("--auto".to_owned()),
     }
     let mut id = Id::Told(Mark { after: "message=created id=".into(), also: "_".into() });
@@ -42,8 +51,6 @@ pub(super) fn plan(ask: &Ask<'_>) -> Result<Plan, String> {
             false => id = Id::Chosen(earlier.id.to_owned()),
         }
     }
-    // 1.18.33: `run` believes this variable, however stale.
-    let env = vec![("PWD", cwd)];
     Ok(Plan { args, env, input: Input::Text(ask.prompt.to_owned()), id })
 }
 

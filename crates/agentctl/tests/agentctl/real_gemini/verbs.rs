@@ -1,0 +1,40 @@
+//! Gemini launched, waited for, stopped and resumed by agentctl.
+
+use super::{SET, is_alone};
+use crate::support::Stage;
+use crate::driven::{Driven, path};
+
+fn driven(stage: &Stage) -> Driven<'_> {
+    let set = [vec![path(SET)], stage.gemini_set()].concat();
+    Driven { stage, agent: "gemini", set, is_real: &is_alone, own: &["--skip-trust"] }
+}
+
+#[test]
+fn launch_returns_a_session_that_is_there() {
+    driven(&Stage::new()).launches();
+}
+
+#[test]
+fn launch_of_two_in_one_directory_is_two() {
+    driven(&Stage::new()).launches_two();
+}
+
+#[test]
+fn launch_of_what_dies_at_once_leaves_nothing() {
+    driven(&Stage::new()).fails("bogus");
+}
+
+#[test]
+fn stop_while_the_model_is_silent() {
+    driven(&Stage::new()).stops();
+}
+
+#[test]
+fn resume_goes_on_with_what_stop_ended_in_a_tool() {
+    driven(&Stage::new()).resumes();
+}
+
+#[test]
+fn launch_with_leave_to_read_changes_nothing() {
+    driven(&Stage::new()).reads();
+}
