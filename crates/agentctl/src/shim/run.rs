@@ -11,6 +11,7 @@ use crate::{
 };
 use agentctl_core::{
     ident::ProcKey,
+    launch::Signal,
     receipt::{Exit, SCHEMA, VARIABLE},
 };
 use jiff::Timestamp;
@@ -36,6 +37,8 @@ const TICK: Duration = Duration::from_millis(20);
 const LOCKED: Duration = Duration::from_secs(30);
 /// How long an agent has to heed a signal before the next, once its deadline has come.
 const GRACE: Duration = Duration::from_secs(5);
+/// What the file is called that keeps room for a receipt.
+const ROOM: &str = "room";
 /// Output beyond this is thrown away, oldest first.
 const LOG: u64 = 64 << 20;
 
@@ -67,7 +70,10 @@ fn stay(path: &Path) -> u8 {
         fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let _ = fs::remove_file(path);
     let Some(mut orders) = orders else { return 1 };
-    let child = match start(&orders) {
+    let receipt = orders.receipt.log.with_extension("json");
+    let unwritten = |why: io::Error| format!("cannot write {}: {why}", receipt.display());
+    let begun = make_room(&orders, &receipt).map_err(unwritten).and_then(|()| start(&orders));
+    let mut child = match begun {
         Ok(child) => child,
         Err(why) => {
             tell(&Report::NotStarted(why));
@@ -78,21 +84,35 @@ fn stay(path: &Path) -> u8 {
         Ok(key) => key,
         Err(_) => ProcKey { pid: child.id(), start: 0, boot: String::new() }, // it is gone already
     };
-    let receipt = orders.receipt.log.with_extension("json");
+    let _ = fs::remove_file(receipt.with_extension(ROOM));
     if let Err(why) = whole(&receipt, &orders.receipt) {
-        let mut child = child;
+        let _ = end(&orders.receipt.process, &[Signal::Kill], GRACE);
         let _ = child.kill(); // ours, and not yet told to anybody
         let _ = child.wait();
-        tell(&Report::NotStarted(format!("cannot write {}: {why}", receipt.display())));
+        tell(&Report::NotStarted(unwritten(why)));
         return 1;
     }
     tell(&Report::Started);
     watch(child, orders, &receipt)
 }
 
+/// What cannot be written down is not started: the disk must have room for the log and for the receipt,
+/// once as it is and once as it will be when the process is known.
+fn make_room(orders: &Orders, receipt: &Path) -> io::Result<()> {
+    open_log(orders)?;
+    whole(receipt, &orders.receipt)?;
+    let mut room = OpenOptions::new();
+    let room = room.write(true).create_new(true).mode(0o600).open(receipt.with_extension(ROOM));
+    room?.write_all(&vec![0; usize::try_from(fs::metadata(receipt)?.len()).unwrap_or(0) + 512])
+}
+
+fn open_log(orders: &Orders) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(&orders.receipt.log)
+}
+
 fn start(orders: &Orders) -> Result<Child, String> {
-    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&orders.receipt.log);
-    let log = log.map_err(|why| format!("cannot open {}: {why}", orders.receipt.log.display()))?;
+    let log = open_log(orders)
+        .map_err(|why| format!("cannot open {}: {why}", orders.receipt.log.display()))?;
     let twin = log.try_clone().map_err(|why| why.to_string())?;
     let [program, words @ ..] = orders.argv.as_slice() else {
         return Err("no program is named".to_owned());
