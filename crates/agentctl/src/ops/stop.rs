@@ -3,7 +3,7 @@
 use super::{Here, list, status::status};
 use crate::{
     error::{Error, Kind},
-    host::{How, STOPS, end},
+    host::{How, STOPS, end, stop_name},
     places,
     shim::{make_dir, whole},
 };
@@ -146,7 +146,7 @@ fn written(session: &Session, key: &ProcKey) -> Option<PathBuf> {
         process: key.clone(),
         at: Timestamp::now(),
     };
-    let path = dir.join(format!("{}-{}.json", key.pid, key.start));
+    let path = dir.join(stop_name(key));
     whole(&path, &stop).ok()?;
     Some(path)
 }

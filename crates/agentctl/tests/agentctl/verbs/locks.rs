@@ -41,7 +41,7 @@ fn a_person_s_lock_holds_until_a_person_opens_it() {
     let agents = Agents::new();
     let home = &agents.home;
     let work = home.work().display().to_string();
-    assert_eq!(locks(&agents), [json!(0); 0]);
+    assert_eq!(locks(&agents), Vec::<Value>::new());
     let locked = home.run(&["lock", ".", "--by", "ada", "--reason", "measuring"]);
     assert_eq!((locked.code, locked.stdout), (Some(0), format!("locked {work}\n")));
     let row = json!({"directory": work, "kind": "manual", "by": "ada", "reason": "measuring"});
@@ -77,7 +77,7 @@ fn a_session_locks_where_it_works_and_for_as_long() {
     assert_eq!(home.run(&["launch", "claude-code", "-p", "hi", "--force"]).code, Some(0));
     assert_eq!((locks(&agents).len(), agents.started()), (2, 2));
     assert_eq!(home.run(&["stop", "--all"]).code, Some(0));
-    assert_eq!(locks(&agents), [json!(0); 0]);
+    assert_eq!(locks(&agents), Vec::<Value>::new());
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_broken_lock_file_locks() {
             fs::write(file, good(file).replace("/work", "/elsewhere")).expect("a file");
         }),
         ("huge", &|file| fs::write(file, " ".repeat(1 << 20)).expect("a file")),
-        ("closed", &|file| fs::set_permissions(file, Permissions::from_mode(0)).expect("ours")),
+        ("closed", &|file| fs::set_permissions(file, Permissions::from_mode(0o000)).expect("ours")),
         ("a link", &|file| {
             fs::remove_file(file).expect("a file");
             symlink("/dev/zero", file).expect("a link");
@@ -199,7 +199,7 @@ fn locks_that_cannot_be_listed_keep_everything_locked() {
     let home = &agents.home;
     assert_eq!(home.run(&["lock", "/elsewhere"]).code, Some(0));
     let folder = home.path(".local/state/agentctl/intents/locks");
-    fs::set_permissions(&folder, Permissions::from_mode(0)).expect("our folder");
+    fs::set_permissions(&folder, Permissions::from_mode(0o000)).expect("our folder");
     for args in [&["locks"][..], &["launch", "claude-code", "-p", "hi"], &["unlock", "."]] {
         let answer = home.run(args);
         assert_eq!(answer.code, Some(1), "{answer:#?}");
