@@ -64,7 +64,7 @@ fn launched_by_another_claude_it_is_nobody_s_child() {
     assert!(has(&format!("AGENTCTL_LAUNCH_ID={launch}")), "{env}");
     gate.open();
     let id = session["id"].as_str().expect("an id");
-    stage.becomes(id, &["working", "idle"], &ended("done", "completed"));
+    stage.becomes(id, &["working", "idle", "unknown"], &ended("done", "completed"));
 }
 
 /// 2.1.197 does not let root skip all permissions.
