@@ -54,6 +54,7 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("launch.json", schema::<wire::Launch>()?),
         ("dry-run.json", schema::<wire::DryRun>()?),
         ("locks.json", schema::<wire::Locks>()?),
+        ("prune.json", schema::<wire::Pruned>()?),
         ("stop.json", schema::<Vec<wire::Certificate>>()?),
     ])
 }

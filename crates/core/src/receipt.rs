@@ -16,6 +16,8 @@ pub const SCHEMA: u32 = 1;
 const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long one is kept that never got a session.
 const KEPT_NAMELESS: SignedDuration = SignedDuration::from_hours(24);
+/// How far a clock may have been set back since.
+const SET_BACK: SignedDuration = SignedDuration::from_hours(1);
 
 /// We started an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,5 +121,5 @@ impl Stopped {
 /// A time in the future is as good as one long past: no clock of ours wrote it.
 fn is_past(at: Timestamp, kept: SignedDuration, now: Timestamp) -> bool {
     let age = now.duration_since(at);
-    age > kept || age < -KEPT_NAMELESS
+    age > kept || age < -SET_BACK
 }

@@ -2,7 +2,7 @@
 
 mod upkeep;
 
-pub(super) use upkeep::{Lock, Locks, Unlock};
+pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
 
 use agentctl_core::{agents, launch::Permission, select::Wanted};
 use clap::{
@@ -55,10 +55,14 @@ pub(super) enum Command {
     Stop(Stop),
     /// Show which directories are locked: by sessions that work in them, or by a person
     Locks(Locks),
-    /// Lock a directory: nothing is launched in it until it is unlocked, not even with --force
+    /// Lock a directory: nothing is launched in it until it is unlocked
+    ///
+    /// `launch --force` shares a directory with sessions, and does not override a person's lock.
     Lock(Lock),
     /// Open a directory that a person locked
     Unlock(Unlock),
+    /// Remove files of ours that nobody needs any more, and say which
+    Prune(Prune),
     /// Start and outlive an agent
     #[command(name = "__shim", hide = true)]
     Shim(Shim),

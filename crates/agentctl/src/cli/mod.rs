@@ -9,6 +9,7 @@ mod list;
 mod locks;
 mod logs;
 mod man;
+mod prune;
 mod run;
 mod status;
 mod stop;

@@ -1,7 +1,9 @@
 //! From `main` to the exit code.
 
 use super::args::{Cli, Command, Patience};
-use super::{completions, doctor, explain, launch, list, locks, logs, man, status, stop, wait};
+use super::{
+    completions, doctor, explain, launch, list, locks, logs, man, prune, status, stop, wait,
+};
 use crate::{
     error::{Error, Kind},
     ops::Here,
@@ -59,6 +61,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Locks(args) => locks::run(here, &args),
         Command::Lock(args) => locks::lock(here, args),
         Command::Unlock(args) => locks::unlock(here, &args),
+        Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(&args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
         Command::Completions(args) => completions::run(&args),
@@ -93,6 +96,7 @@ impl Command {
             Self::Locks(args) => args.json,
             Self::Lock(args) => args.json,
             Self::Unlock(args) => args.json,
+            Self::Prune(args) => args.json,
             Self::Shim(_) => false,
             Self::Completions(_) | Self::Man(_) => false,
         }

@@ -36,6 +36,17 @@ struct Target {
     comm: String,
 }
 
+impl Target {
+    fn lives(&self) -> bool {
+        self.handle.is_alive().unwrap_or(true)
+    }
+}
+
+/// How often it is looked at what a process starts while it is being ended.
+const LOOK: Duration = Duration::from_millis(100);
+/// Who starts others this often before it can be stopped is not caught up with.
+const ROUNDS: usize = 20;
+
 /// Ends this process by these signals, each with so much grace, then all that it had started.
 pub(crate) fn end(
     key: &ProcKey,
@@ -43,22 +54,25 @@ pub(crate) fn end(
     grace: Duration,
 ) -> Result<Vec<Death>, Refused> {
     let handle = Handle::open(key)?;
-    let mut below = below(key).map_err(|why| Refused::Untold(why.0))?;
     let comm = comm(key);
-    let mut deaths = vec![Death { key: key.clone(), comm, how: escalate(&handle, signals, grace) }];
-    // What it started while it was being ended is its own too.
-    for late in self::below(key).unwrap_or_default() {
-        if !below.iter().any(|known| known.key == late.key) {
-            below.push(late);
-        }
-    }
-    deaths.extend(sweep(below, grace));
+    let mut below = Vec::new();
+    grow(&mut below, key).map_err(|why| Refused::Untold(why.0))?;
+    let how = escalate(&handle, signals, grace, &mut || {
+        // Once it is gone nobody can tell any more what it started.
+        let _ = grow(&mut below, key);
+    });
+    let mut deaths = vec![Death { key: key.clone(), comm, how }];
+    deaths.extend(sweep(below, key, grace));
     Ok(deaths)
 }
 
-fn escalate(handle: &Handle, signals: &[Signal], grace: Duration) -> How {
+fn escalate(handle: &Handle, signals: &[Signal], grace: Duration, look: &mut dyn FnMut()) -> How {
     let mut why = "no signal ends it".to_owned();
     for signal in signals {
+        if *signal == Signal::Kill {
+            handle.freeze();
+        }
+        look();
         let sent = Instant::now();
         match handle.signal(*signal) {
             Ok(()) => {}
@@ -68,7 +82,7 @@ fn escalate(handle: &Handle, signals: &[Signal], grace: Duration) -> How {
                 continue;
             }
         }
-        if handle.wait(Some(grace)).is_ok_and(|waited| waited == Waited::Ended) {
+        if ended_within(handle, grace, look) {
             return How::By(*signal, sent.elapsed());
         }
         why = format!("it outlived {}", signal.name());
@@ -76,45 +90,80 @@ fn escalate(handle: &Handle, signals: &[Signal], grace: Duration) -> How {
     How::Survived(why)
 }
 
-/// What the process had started, if it lives on: asked, then made to go.
-fn sweep(below: Vec<Target>, grace: Duration) -> Vec<Death> {
-    let lives = |target: &Target| target.handle.is_alive().unwrap_or(true);
-    for target in below.iter().filter(|target| lives(target)) {
-        let _ = target.handle.signal(Signal::Terminate);
+fn ended_within(handle: &Handle, grace: Duration, look: &mut dyn FnMut()) -> bool {
+    let until = Instant::now() + grace;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if handle.wait(Some(left.min(LOOK))).is_ok_and(|waited| waited == Waited::Ended) {
+            return true;
+        }
+        if left.is_zero() {
+            return false;
+        }
+        look();
     }
-    let end = Instant::now() + grace;
-    below
-        .into_iter()
-        .map(|target| {
-            let how = match lives(&target) {
-                false => How::Followed,
-                true => {
-                    let left = end.saturating_duration_since(Instant::now());
-                    let asked = Instant::now();
-                    match target.handle.wait(Some(left)) {
-                        Ok(Waited::Ended) => How::By(Signal::Terminate, asked.elapsed()),
-                        _ => escalate(&target.handle, &[Signal::Kill], grace),
-                    }
-                }
-            };
-            Death { key: target.key, comm: target.comm, how }
-        })
-        .collect()
 }
 
-/// All that descends from a process, each held by a pidfd.
-fn below(key: &ProcKey) -> Told<Vec<Target>> {
+/// What the process had started, if it lives on: asked, then made to go.
+fn sweep(mut below: Vec<Target>, root: &ProcKey, grace: Duration) -> Vec<Death> {
+    let followed: Vec<ProcKey> =
+        below.iter().filter(|target| !target.lives()).map(|target| target.key.clone()).collect();
+    for target in below.iter().filter(|target| target.lives()) {
+        let _ = target.handle.signal(Signal::Terminate);
+    }
+    let asked = Instant::now();
+    while below.iter().any(Target::lives) && asked.elapsed() < grace {
+        let first = below.iter().find(|target| target.lives());
+        let _ = first.map(|target| target.handle.wait(Some(LOOK)));
+        let _ = grow(&mut below, root);
+    }
+    let patient = asked.elapsed();
+    let stubborn = catch(&mut below, root);
+    let death = |target: Target| {
+        let how = match (followed.contains(&target.key), stubborn.contains(&target.key)) {
+            (true, _) => How::Followed,
+            (false, false) => How::By(Signal::Terminate, patient),
+            (false, true) => escalate(&target.handle, &[Signal::Kill], grace, &mut || ()),
+        };
+        Death { key: target.key, comm: target.comm, how }
+    };
+    below.into_iter().map(death).collect()
+}
+
+/// Stops all that live where they are, and whom they started meanwhile, until nobody is new. All are
+/// stopped before the first is killed: who sees a child die may start another.
+fn catch(below: &mut Vec<Target>, root: &ProcKey) -> Vec<ProcKey> {
+    for _ in 0..ROUNDS {
+        let before = below.len();
+        for target in below.iter().filter(|target| target.lives()) {
+            target.handle.freeze();
+        }
+        let _ = grow(below, root);
+        if below.len() == before {
+            break;
+        }
+    }
+    below.iter().filter(|target| target.lives()).map(|target| target.key.clone()).collect()
+}
+
+/// Adds all that descends now from a process or from those known to descend from it, each held by a pidfd.
+fn grow(known: &mut Vec<Target>, root: &ProcKey) -> Told<()> {
     let proc = Proc::new();
     let table = proc.table()?;
-    let processes = table.descendants(key.pid).into_iter().filter_map(|pid| table.process(pid));
-    Ok(processes
-        .filter(|process| !process.zombie)
-        .filter_map(|process| {
-            let key = table.key(process);
-            let handle = Handle::open(&key).ok()?; // gone since
-            Some(Target { handle, key, comm: process.comm.clone() })
-        })
-        .collect())
+    let roots: Vec<ProcKey> =
+        [root].into_iter().chain(known.iter().map(|target| &target.key)).cloned().collect();
+    let same = |key: &&ProcKey| table.process(key.pid).is_some_and(|one| table.key(one) == **key);
+    for pid in roots.iter().filter(same).flat_map(|key| table.descendants(key.pid)) {
+        let Some(process) = table.process(pid).filter(|process| !process.zombie) else { continue };
+        let key = table.key(process);
+        if key == *root || known.iter().any(|target| target.key == key) {
+            continue;
+        }
+        if let Ok(handle) = Handle::open(&key) {
+            known.push(Target { handle, key, comm: process.comm.clone() }); // else it is gone since
+        }
+    }
+    Ok(())
 }
 
 fn comm(key: &ProcKey) -> String {

@@ -69,9 +69,7 @@ impl<K> Machine<K> {
 impl<K: Kernel> Machine<K> {
     fn receipts(&self) -> &Receipts {
         self.receipts.get_or_init(|| {
-            let alive =
-                |key: &ProcKey| self.kernel.began(key.pid, key.start).map(|one| one.is_some());
-            let read = |state: PathBuf| Receipts::read(&state, Timestamp::now(), &alive);
+            let read = |state: PathBuf| Receipts::read(&state, Timestamp::now(), &self.kernel);
             places::state().map(read).unwrap_or_default()
         })
     }

@@ -28,6 +28,6 @@ pub(crate) use machine::{Machine, Native};
 #[cfg(target_os = "linux")]
 pub(crate) use pidfd::{Handle, Waited};
 pub(crate) use portable::Portable;
-pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one};
+pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one, stop_name};
 pub(crate) use servers::Patience;
 pub(crate) use watch::{Change, Watch};

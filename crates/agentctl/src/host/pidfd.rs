@@ -64,6 +64,11 @@ impl Handle {
         })
     }
 
+    /// Stops it where it is, so that it starts nothing more before it is killed.
+    pub(super) fn freeze(&self) {
+        let _ = pidfd_send_signal(&self.fd, Signal::STOP); // it may be gone
+    }
+
     /// Waits for its end, for ever without a timeout.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<Waited> {
         wait_any(&[self.fd.as_fd()], timeout)

@@ -1,16 +1,20 @@
 //! Our receipts, read with suspicion: a file that is no receipt is passed over, whatever is in it.
 
+#[cfg(target_os = "linux")]
+use super::linux::boot;
 use agentctl_core::{
-    host::Told,
+    host::Kernel,
     ident::ProcKey,
     receipt::{Exit, Launched, SCHEMA, Stopped},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use std::{
-    ffi::OsStr,
-    fs::{self, File},
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
     io::Read,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -22,6 +26,8 @@ pub(crate) const STOPS: &str = "stops";
 const LONGEST: u64 = 64 << 10;
 /// No more files than this are looked at.
 const MOST: usize = 10_000;
+/// What belongs to no receipt is left alone this long: somebody may be writing it.
+const UNFINISHED: SignedDuration = SignedDuration::from_hours(24);
 
 /// What is written down.
 #[derive(Debug, Default)]
@@ -30,80 +36,114 @@ pub(crate) struct Receipts {
     pub(crate) launches: Vec<Launched>,
     /// Stops, each with its file.
     pub(crate) stops: Vec<(PathBuf, Stopped)>,
+    /// Files that nobody needs any more, each with why.
+    pub(crate) stale: Vec<(PathBuf, &'static str)>,
 }
 
 impl Receipts {
-    /// Reads all, and removes those that nobody needs any more.
-    pub(crate) fn read(
-        state: &Path,
-        now: Timestamp,
-        is_alive: &dyn Fn(&ProcKey) -> Told<bool>,
-    ) -> Self {
-        let mut launches = Vec::new();
-        for path in files(&state.join(LAUNCHES), "json") {
-            let Some(mut launch) = one::<Launched>(&path).filter(|one| one.schema == SCHEMA) else {
-                sweep_foreign(&path, now);
-                continue;
-            };
-            launch.exit = one::<Exit>(&path.with_extension("exit"));
-            // What cannot be told of a process is no reason to forget it.
-            let alive = is_alive(&launch.process).unwrap_or(true);
-            match launch.is_stale(now, alive) {
-                true => forget(&path, &launch),
-                false => launches.push(launch),
-            }
+    /// Reads all, and removes what nobody needs any more.
+    pub(crate) fn read(state: &Path, now: Timestamp, kernel: &dyn Kernel) -> Self {
+        let mut found = Self::scan(state, now, kernel);
+        for (path, _) in found.stale.drain(..) {
+            let _ = fs::remove_file(path); // whoever reads next tries again
         }
-        launches.sort_by_key(|launch| std::cmp::Reverse(launch.at));
-        let mut stops = Vec::new();
-        for path in files(&state.join(STOPS), "json") {
-            match one::<Stopped>(&path) {
-                Some(stop) if stop.schema == SCHEMA && !stop.is_stale(now) => {
-                    stops.push((path, stop));
-                }
-                Some(_) => drop(fs::remove_file(&path)),
-                None => sweep_foreign(&path, now),
-            }
+        found
+    }
+
+    /// Reads all, and touches nothing.
+    pub(crate) fn scan(state: &Path, now: Timestamp, kernel: &dyn Kernel) -> Self {
+        let mut found = Self::default();
+        for (name, group) in groups(&state.join(LAUNCHES)) {
+            found.launch(&state.join(LAUNCHES).join(name), group, now, kernel);
         }
-        Self { launches, stops }
+        found.launches.sort_by_key(|launch| std::cmp::Reverse(launch.at));
+        for (name, group) in groups(&state.join(STOPS)) {
+            found.stop(state.join(STOPS).join(name).with_extension("json"), group, now);
+        }
+        found
+    }
+
+    fn launch(&mut self, stem: &Path, group: Vec<PathBuf>, now: Timestamp, kernel: &dyn Kernel) {
+        // A receipt under another name than its own was put there by somebody else.
+        let named = |one: &Launched| stem.file_name().is_some_and(|name| *name == *one.launch);
+        let own = |one: &Launched| one.schema == SCHEMA && named(one);
+        let Some(mut launch) = one::<Launched>(&stem.with_extension("json")).filter(own) else {
+            return self.unfinished(group, now);
+        };
+        let exit = one::<Exit>(&stem.with_extension("exit"));
+        launch.exit = exit.filter(|exit| exit.schema == SCHEMA);
+        // Few are stale: only of those the kernel is asked.
+        match launch.is_stale(now, false) && !lives(&launch.process, kernel) {
+            true => self.goes(group, "its process is gone, and its time is over"),
+            false => self.launches.push(launch),
+        }
+    }
+
+    fn stop(&mut self, path: PathBuf, group: Vec<PathBuf>, now: Timestamp) {
+        let name = |stop: &Stopped| stop_name(&stop.process);
+        let named = |stop: &Stopped| path.file_name().is_some_and(|own| *own == *name(stop));
+        match one::<Stopped>(&path).filter(|stop| stop.schema == SCHEMA && named(stop)) {
+            Some(stop) if stop.is_stale(now) => self.goes(group, "its time is over"),
+            Some(stop) => self.stops.push((path, stop)),
+            None => self.unfinished(group, now),
+        }
+    }
+
+    /// What is no receipt goes once nobody can be writing it any more. What is another's stays.
+    fn unfinished(&mut self, group: Vec<PathBuf>, now: Timestamp) {
+        let me = rustix::process::geteuid().as_raw();
+        let is_old = |path: &PathBuf| {
+            let stat = fs::symlink_metadata(path).ok().filter(|stat| stat.uid() == me);
+            let at = stat.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
+            at.is_some_and(|at| now.duration_since(at).abs() > UNFINISHED)
+        };
+        if group.iter().all(is_old) {
+            self.goes(group, "it belongs to no receipt");
+        }
+    }
+
+    fn goes(&mut self, group: Vec<PathBuf>, why: &'static str) {
+        self.stale.extend(group.into_iter().map(|path| (path, why)));
     }
 }
 
-/// Removes a receipt and what belongs to it.
-fn forget(path: &Path, launch: &Launched) {
-    let own = |file: &Path| file.file_stem() == path.file_stem();
-    for file in [Some(&launch.log), launch.input.as_ref()].into_iter().flatten() {
-        // Only what we made: a receipt may say anything.
-        if own(file) && file.parent() == path.parent() {
-            let _ = fs::remove_file(file);
-        }
-    }
-    let _ = fs::remove_file(path.with_extension("exit"));
-    let _ = fs::remove_file(path);
+/// What the receipt of a stop of this process is called.
+pub(crate) fn stop_name(key: &ProcKey) -> String {
+    format!("{}-{}.json", key.pid, key.start)
 }
 
-/// What is no receipt goes once nobody can be writing it any more.
-fn sweep_foreign(path: &Path, now: Timestamp) {
-    let day = std::time::Duration::from_secs(24 * 3600);
-    let written = fs::metadata(path).and_then(|stat| stat.modified());
-    let age = written.ok().and_then(|at| std::time::SystemTime::from(now).duration_since(at).ok());
-    if age.is_none_or(|age| age > day) {
-        let _ = fs::remove_file(path);
+/// That very process may still be there. What cannot be told of it is no reason to forget it.
+fn lives(key: &ProcKey, kernel: &dyn Kernel) -> bool {
+    #[cfg(target_os = "linux")]
+    if boot().is_ok_and(|boot| boot != key.boot) {
+        return false;
     }
+    kernel.began(key.pid, key.start).map_or(true, |found| found.is_some())
 }
 
-fn files(dir: &Path, kind: &str) -> Vec<PathBuf> {
+/// Files by the first part of their names: a receipt, and what belongs to it.
+fn groups(dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
+    let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST);
-    let paths = entries.map(|entry| entry.path());
-    paths.filter(|path| path.extension() == Some(OsStr::new(kind))).collect()
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let stem = name.split('.').next().unwrap_or_default();
+        groups.entry(stem.to_owned()).or_default().push(entry.path());
+    }
+    groups
 }
 
-/// The receipt in a file, if one is in it.
+/// The receipt in a file, if one is in it: a file of ours, no link, no pipe, and not long.
 pub(crate) fn one<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let stat = fs::symlink_metadata(path).ok().filter(|stat| stat.is_file())?;
-    if stat.len() > LONGEST {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).expect("flags are small");
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let stat = file.metadata().ok()?;
+    let own = stat.is_file() && stat.uid() == rustix::process::geteuid().as_raw();
+    if !own || stat.len() > LONGEST {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()
 }

@@ -1,6 +1,6 @@
 //! What is installed, what is found, what cannot be read, and what was never seen before.
 
-use super::{Here, observe};
+use super::{Here, observe, prune};
 use agentctl_core::{
     agent::{Agent, Card},
     agents,
@@ -24,7 +24,7 @@ pub(crate) fn doctor(here: &Here) -> Doctor {
     let host = here.host();
     let surveys = observe::all(here, agents::ALL, History::All).found; // nobody hurries them
     let agents = surveys.into_iter().map(|survey| checkup(host, survey)).collect();
-    Doctor { schema: SCHEMA, host: abilities(host), agents }
+    Doctor { schema: SCHEMA, host: abilities(host), agents, left_behind: prune::left_behind() }
 }
 
 fn abilities(host: &dyn Host) -> Vec<Ability> {

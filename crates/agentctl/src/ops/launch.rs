@@ -39,6 +39,8 @@ use std::{
 
 /// An agent that has no session by then is ended.
 const LIMIT: Duration = Duration::from_secs(60);
+/// Our own shim may take this long to start the agent and to write that down.
+const SHIM: Duration = Duration::from_secs(10);
 /// How long an agent that is ended for it may take.
 const GRACE: Duration = Duration::from_secs(2);
 /// How much of a failed agent's output is repeated.
@@ -327,7 +329,7 @@ impl Start<'_> {
 
     /// Waits until the session is there, or its agent is not.
     fn follow(&self, reports: &Receiver<Report>) -> Result<Session, Error> {
-        let began = Instant::now();
+        let (began, limit) = (Instant::now(), limit());
         let mut pause = Duration::from_millis(30);
         let mut started = false;
         loop {
@@ -349,8 +351,9 @@ impl Start<'_> {
                 self.claimed.release();
                 return Ok(session);
             }
-            if began.elapsed() > LIMIT {
-                return Err(self.hung());
+            // Before the shim has told, nobody knows which process to end.
+            if began.elapsed() > if started { limit } else { limit + SHIM } {
+                return Err(self.hung(reports, limit));
             }
             pause = (pause * 3 / 2).min(Duration::from_millis(250));
         }
@@ -425,7 +428,7 @@ impl Start<'_> {
     }
 
     /// Too long without a session: ended, with all that it started.
-    fn hung(&self) -> Error {
+    fn hung(&self, reports: &Receiver<Report>, limit: Duration) -> Error {
         let launch: Option<Launched> = one(&self.receipt);
         let signals = self.ask.agent.ends_by(None);
         let mut rest = String::new();
@@ -434,7 +437,11 @@ impl Start<'_> {
         {
             rest = format!(", and cannot be ended: {why}");
         }
-        self.failed(&format!("it had no session after {LIMIT:?}{rest}"))
+        // The shim writes a last time when the agent has ended: nothing is to be left of that either.
+        while rest.is_empty()
+            && !matches!(reports.recv_timeout(GRACE), Ok(Report::Ended { .. }) | Err(_))
+        {}
+        self.failed(&format!("it had no session after {limit:?}{rest}"))
     }
 
     /// Nothing is left of a launch that failed but its error.
@@ -458,6 +465,12 @@ impl Start<'_> {
         self.claimed.release();
         unwritable(&self.receipt, why)
     }
+}
+
+/// Tests cannot wait as long as people can.
+fn limit() -> Duration {
+    let told = std::env::var("AGENTCTL_LAUNCH_LIMIT_MS").ok();
+    told.and_then(|told| told.parse().ok()).map_or(LIMIT, Duration::from_millis)
 }
 
 fn private(path: &Path) -> io::Result<File> {

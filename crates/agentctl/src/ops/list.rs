@@ -54,6 +54,7 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);
     sessions.truncate(ask.limit.unwrap_or(usize::MAX));
+    let _ = host.launches(); // receipts are swept by whoever looks, though nothing may be there to look at
     if ask.depth == Depth::Glance {
         for session in &mut sessions {
             session.tokens = None; // some agents tell them for nothing: the answer is the same for all

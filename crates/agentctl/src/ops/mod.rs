@@ -8,6 +8,7 @@ pub(crate) mod list;
 pub(crate) mod locks;
 pub(crate) mod logs;
 mod observe;
+pub(crate) mod prune;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod wait;

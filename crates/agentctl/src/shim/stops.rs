@@ -1,7 +1,7 @@
 //! Receipts of stops.
 
 use crate::{
-    host::STOPS,
+    host::{STOPS, stop_name},
     write::{make_dir, whole},
 };
 use agentctl_core::receipt::Stopped;
@@ -14,6 +14,6 @@ use std::{
 pub(crate) fn stopped(state: &Path, stop: &Stopped) -> io::Result<PathBuf> {
     let dir = state.join(STOPS);
     make_dir(&dir)?;
-    let path = dir.join(format!("{}-{}.json", stop.process.pid, stop.process.start));
+    let path = dir.join(stop_name(&stop.process));
     whole(&path, stop).map(|()| path)
 }

@@ -23,6 +23,13 @@ pub(crate) fn report(found: &Doctor) -> io::Result<()> {
     for agent in &found.agents {
         checkup(&mut out, paint, agent)?;
     }
+    if !found.left_behind.is_empty() {
+        writeln!(out, "\n{}", paint.bold("left behind by agentctl 1.x"))?;
+        for one in &found.left_behind {
+            writeln!(out, "  {}", words::directory(Some(&one.path)))?;
+        }
+        writeln!(out, "  it changes no answer; `agentctl prune --legacy` shows and removes it")?;
+    }
     out.flush()
 }
 

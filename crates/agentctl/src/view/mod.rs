@@ -8,6 +8,7 @@ pub(crate) mod locks;
 pub(crate) mod logs;
 mod notes;
 mod paint;
+pub(crate) mod prune;
 pub(crate) mod status;
 pub(crate) mod table;
 mod words;

@@ -8,6 +8,7 @@ mod agents;
 mod answer;
 mod good;
 pub(crate) mod lines;
+pub(crate) mod receipts;
 mod seen;
 mod stand_in;
 

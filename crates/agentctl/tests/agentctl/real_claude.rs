@@ -1,5 +1,6 @@
 //! Claude Code 2.1.197 itself, against the scripted model.
 
+mod abuse;
 mod again;
 mod headless;
 mod tui;

@@ -1,4 +1,7 @@
 //! Launching, locking and sweeping, where things go wrong.
 
+mod abuse;
 mod locks;
+mod prune;
 mod race;
+mod receipts;

@@ -1,6 +1,6 @@
 //! What `doctor` answers.
 
-use super::Problem;
+use super::{Problem, Swept};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -14,6 +14,9 @@ pub struct Doctor {
     pub host: Vec<Ability>,
     /// Each agent.
     pub agents: Vec<Checkup>,
+    /// What agentctl 1.x left behind; it changes no answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<Swept>,
 }
 
 /// Whether a question can be answered here.

@@ -3,12 +3,14 @@
 mod answers;
 mod doctor;
 mod locks;
+mod prune;
 mod session;
 mod state;
 
 pub use answers::{Certificate, Death, DryRun, Launch, Messages, OneSession, Problem, Sessions};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use locks::{Lock, LockKind, Locks};
+pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};
 pub use state::{StateName, Status};
 

@@ -35,3 +35,19 @@ pub(in crate::cli) struct Unlock {
     #[arg(long)]
     pub(in crate::cli) json: bool,
 }
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Prune {
+    /// Show what would be removed, and remove nothing
+    #[arg(long)]
+    pub(in crate::cli) dry_run: bool,
+    /// What agentctl 1.x left behind instead: shown, and removed with --yes
+    #[arg(long)]
+    pub(in crate::cli) legacy: bool,
+    /// Really remove what --legacy shows
+    #[arg(long, requires = "legacy", conflicts_with = "dry_run")]
+    pub(in crate::cli) yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}

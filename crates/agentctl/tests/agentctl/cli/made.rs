@@ -17,6 +17,7 @@ const COMMANDS: &[&str] = &[
     "locks",
     "lock",
     "unlock",
+    "prune",
     "doctor",
     "completions",
     "man",

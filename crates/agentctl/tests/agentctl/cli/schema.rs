@@ -132,6 +132,10 @@ fn answers_are_as_their_schemas_say() {
     valid(&home, "doctor", &["doctor", "--json"]);
     home.write(".local/state/agentctl/intents/locks/%2flocked.json", "{");
     valid(&home, "locks", &["locks", "--json"]);
+    home.write(".agentctl/state.json", "{}");
+    valid(&home, "doctor", &["doctor", "--json"]);
+    valid(&home, "prune", &["prune", "--legacy", "--json"]);
+    valid(&home, "prune", &["prune", "--dry-run", "--json"]);
 }
 
 /// The check above finds what it should find.

@@ -1,6 +1,6 @@
 //! Stand-ins for an agent that is launched: a `claude` on the search path that does as it is told.
 
-use super::Home;
+use super::{Home, stand_in::copied};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs::{self, Permissions},
@@ -39,7 +39,9 @@ impl Agents {
     pub(crate) fn with(script: &str) -> Self {
         let home = Home::new();
         let _ = home.stand_in_command(); // puts the program there
-        let program = home.write("bin/claude", script);
+        let text = home.write("bin/text", script);
+        let program = home.path("bin/claude");
+        copied(&text, &program);
         fs::set_permissions(program, Permissions::from_mode(0o755)).expect("our file");
         let agents = Self { home };
         agents.own();

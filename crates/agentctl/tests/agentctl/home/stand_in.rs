@@ -36,7 +36,7 @@ impl Home {
     pub(crate) fn stand_in_command(&self) -> Command {
         let program = self.program("claude");
         if !program.exists() {
-            fs::copy("/bin/sleep", &program).expect("a program");
+            copied(Path::new("/bin/sleep"), &program);
         }
         let mut command = self.command(program);
         command.arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -119,6 +119,13 @@ impl Drop for StandIn {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Copies a program, by another process: had we ever had it open for writing, whatever another test
+/// starts at that moment would inherit that, and it could not be run ("text file busy").
+pub(super) fn copied(from: &Path, to: &Path) {
+    let done = Command::new("cp").arg(from).arg(to).status().expect("cp");
+    assert!(done.success(), "cannot copy {}", from.display());
 }
 
 /// The start of a process in clock ticks after boot.

@@ -1,0 +1,219 @@
+//! Receipts that are broken, forged, old or of somebody else.
+
+use crate::home::{
+    ALL, Agents, GOOD_CLAUDE, Seen,
+    lines::{id, prompt},
+    receipts::{LAUNCHES, NOBODY, STOPS, boot, days},
+};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::{Value, json};
+use std::{
+    fs::{self, File},
+    os::unix::fs::{chown, symlink},
+    path::{Path, PathBuf},
+    time::{Duration, Instant, SystemTime},
+};
+
+fn fifo(path: &Path) {
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+}
+
+/// Writes the receipt of a stop under the name it should have; `more` is added.
+fn stop(agents: &Agents, start: u64, session: &str, more: Value) -> PathBuf {
+    let mut value = json!({
+        "schema": 1, "agent": "claude-code", "session": session, "at": days(0),
+        "process": {"pid": NOBODY, "start": start, "boot": boot()},
+    });
+    let more = more.as_object().cloned().unwrap_or_default();
+    value.as_object_mut().expect("an object").extend(more);
+    agents.home.write(format!("{STOPS}/{NOBODY}-{start}.json"), value.to_string())
+}
+
+/// Files whose content is no receipt, or not one that counts.
+fn nonsense(agents: &Agents, session: &str) {
+    let group = json!({"group": "forged", "labels": {"a": "b"}});
+    let good = agents.launched("a", session, group).to_string();
+    let put = |name: &str, bytes: &[u8]| {
+        agents.home.write(format!("{LAUNCHES}/{name}.json"), bytes);
+        agents.home.write(format!("{STOPS}/{name}.json"), bytes);
+    };
+    put("empty", b"");
+    put("truncated", &good.as_bytes()[..40]);
+    put("binary", &[0, 255, 27, b'[', b'3', b'1', b'm']);
+    put("array", b"[]");
+    put("deep", "[".repeat(60_000).as_bytes());
+    put("other", good.as_bytes()); // its name is not this file's, and it is no stop
+    let long = format!("{good}{}", " ".repeat(10 << 20));
+    agents.home.write(format!("{LAUNCHES}/a.json"), long);
+    agents.receipt("b", &agents.launched("b", session, json!({"schema": 2})));
+    agents.receipt("c", &agents.launched("c", session, json!({"at": days(30)})));
+    agents.receipt("d", &agents.launched("d", session, json!({"agent": "claude"})));
+    stop(agents, 1, session, json!({"schema": 2}));
+    stop(agents, 2, session, json!({"at": days(30)}));
+    stop(agents, 3, session, json!({"at": days(-30)}));
+    stop(agents, 4, session, json!({"agent": "claude"}));
+    stop(agents, 5, session, json!({"much": " ".repeat(1 << 20)}));
+}
+
+/// Good receipts, were they files of ours: links, pipes, folders, and files of another user.
+fn not_ours(agents: &Agents, session: &str) {
+    let home = &agents.home;
+    let good = [
+        stop(agents, 6, session, json!({})),
+        agents.receipt("l", &agents.launched("l", session, json!({}))),
+    ];
+    for (number, file) in good.iter().enumerate() {
+        let elsewhere = home.path(format!("elsewhere-{number}"));
+        fs::rename(file, &elsewhere).expect("our file");
+        symlink(elsewhere, file).expect("a link");
+    }
+    for folder in [LAUNCHES, STOPS] {
+        let _ = fs::create_dir(home.path(format!("{folder}/folder.json")));
+        let _ = fs::remove_file(home.path(format!("{folder}/pipe.json")));
+        fifo(&home.path(format!("{folder}/pipe.json")));
+    }
+    agents.own();
+    let theirs = [
+        stop(agents, 7, session, json!({})),
+        agents.receipt("f", &agents.launched("f", session, json!({}))),
+    ];
+    for file in theirs {
+        match home.user() {
+            Some(_) => chown(file, Some(0), Some(0)).expect("our file"),
+            None => fs::remove_file(file).expect("our file"), // only root can make one
+        }
+    }
+}
+
+/// Whatever lies among receipts, the answer is the same to the last byte.
+#[test]
+fn what_is_no_receipt_changes_no_answer() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    home.claude(&id(1), &[prompt("Begin")]);
+    agents.own();
+    let before = home.run(ALL).stdout;
+    for session in [GOOD_CLAUDE, &id(1)] {
+        nonsense(&agents, session);
+        not_ours(&agents, session);
+        for _ in 0..2 {
+            assert_eq!(home.run(ALL).stdout, before, "{session}");
+        }
+        assert_eq!(home.seen(), Seen::good().and(id(1), "died"));
+        for folder in [LAUNCHES, STOPS] {
+            fs::remove_dir_all(home.path(folder)).expect("our folder");
+        }
+    }
+    // One that is as it should be counts, so those above could have.
+    stop(&agents, 8, &id(1), json!({}));
+    agents.own();
+    assert_eq!(home.seen(), Seen::good().and(id(1), "stopped"));
+}
+
+/// A receipt names a process for good: neither its pid in other hands nor another boot makes it live.
+#[test]
+fn a_recycled_pid_and_another_boot_are_not_its_process() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    home.claude(&id(1), &[prompt("Begin")]);
+    let stranger = home.stand_in();
+    let (pid, start) = (stranger.pid(), stranger.ticks());
+    let keys = [
+        json!({"pid": pid, "start": start - 1, "boot": boot()}),
+        json!({"pid": pid, "start": start, "boot": "00000000-0000-4000-8000-000000000000"}),
+        json!({"pid": pid, "start": start, "boot": ""}),
+        json!({"pid": 0, "start": 0, "boot": boot()}),
+        json!({"pid": u32::MAX, "start": u64::MAX, "boot": boot()}),
+    ];
+    for key in keys {
+        let fresh = json!({"process": key.clone()});
+        agents.receipt("a", &agents.launched("a", &id(1), fresh));
+        let old = json!({"process": key, "at": days(-60)});
+        agents.receipt("b", &agents.launched("b", &id(1), old));
+        agents.own();
+        let expected = Seen::good().and(id(1), "died").and(stranger.name(), "unknown");
+        assert_eq!(home.seen(), expected, "{key}");
+        assert_eq!(agents.files(), ["launches/a.json"], "{key}");
+        let refused = home.run(&["stop", &id(1), "--json"]).json();
+        assert_eq!(refused[0]["already"], true, "{refused:#}");
+    }
+    assert!(Path::new(&format!("/proc/{pid}")).exists(), "a stranger was ended");
+}
+
+#[test]
+fn a_receipt_of_a_living_process_stays() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let process = home.stand_in();
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    let key = json!({"pid": process.pid(), "start": process.ticks(), "boot": boot()});
+    for (name, at) in [("old", days(-400)), ("ahead", days(400))] {
+        let more = json!({"process": key, "at": at});
+        agents.receipt(name, &agents.launched(name, &id(1), more));
+        home.write(format!("{LAUNCHES}/{name}.log"), "words");
+    }
+    agents.own();
+    let files = agents.files();
+    for portable in ["false", "true"] {
+        home.ask(home.agentctl(&["list"]).env("AGENTCTL_PORTABLE", portable));
+        assert_eq!(home.run(&["prune"]).code, Some(0));
+        assert_eq!(agents.files(), files, "portable: {portable}");
+    }
+    process.end();
+    home.run(&["list"]);
+    assert_eq!(agents.files(), [""; 0]);
+}
+
+/// Months of receipts go with one look, with all that belongs to them, and keep nobody waiting.
+#[test]
+fn hundreds_of_old_receipts_go_at_once() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let empty = time(&agents);
+    for number in 0..600 {
+        let name = format!("{number:012x}");
+        let session = (number % 2 == 0).then(|| id(number));
+        let more = json!({"at": days(-90 - i64::from(number)), "session": session});
+        agents.receipt(&name, &agents.launched(&name, "", more));
+        home.write(format!("{LAUNCHES}/{name}.log"), "words");
+        let exit = json!({"schema": 1, "code": 0, "at": days(-89)});
+        home.write(format!("{LAUNCHES}/{name}.exit"), exit.to_string());
+        fifo(&home.path(format!("{LAUNCHES}/{name}.in")));
+    }
+    agents.own();
+    assert_eq!(agents.files().len(), 2400);
+    let swept = time(&agents);
+    assert_eq!(agents.files(), [""; 0]);
+    // 2400 files are removed; this takes some hundredths of a second, and on a busy machine more.
+    assert!(swept < empty * 3 + Duration::from_secs(2), "{swept:?}, without any {empty:?}");
+}
+
+fn time(agents: &Agents) -> Duration {
+    let start = Instant::now();
+    assert_eq!(agents.home.run(&["list"]).code, Some(0));
+    start.elapsed()
+}
+
+/// What a killed launch left goes after a day; what may still be written stays.
+#[test]
+fn leftovers_of_killed_launches_go_after_a_day() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    for kind in ["orders", "prompt", "log", "4711.draft", "json"] {
+        for (name, hours) in [("new", 1), ("old", 25)] {
+            let path = home.write(format!("{LAUNCHES}/{name}.{kind}"), "{\"secret\":1}");
+            let at = SystemTime::now() - Duration::from_secs(3600 * hours);
+            File::options()
+                .append(true)
+                .open(path)
+                .and_then(|file| file.set_modified(at))
+                .expect("a time");
+        }
+    }
+    agents.own();
+    home.run(&["list"]);
+    let left: Vec<String> = ["4711.draft", "json", "log", "orders", "prompt"]
+        .map(|kind| format!("launches/new.{kind}"))
+        .into();
+    assert_eq!(agents.files(), left);
+}
