@@ -59,6 +59,14 @@ impl Agent for Claude {
         launch::ends_by(role)
     }
 
+    fn line(&self, text: &str) -> Option<String> {
+        Some(launch::message(text))
+    }
+
+    fn says(&self, line: &[u8], text: &str) -> bool {
+        messages::has_come(&json::object(line), text)
+    }
+
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {
         registry::claims(host, store)
     }

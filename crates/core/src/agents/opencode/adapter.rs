@@ -1,10 +1,11 @@
 //! The adapter: which table, file or page answers which question.
 
-use super::{cursor::Cursor, database, launch, messages, record, server, storage, store};
+use super::{control, cursor::Cursor, database, launch, messages, record, server, storage, store};
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
     },
+    control::{Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
@@ -118,6 +119,27 @@ impl Agent for OpenCode {
 
     fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
         launch::ends_by(role)
+    }
+
+    fn control(
+        &self,
+        host: &dyn Host,
+        target: &Target<'_>,
+        request: Request<'_>,
+    ) -> Result<(), Unheard> {
+        control::ask(host, target, request)
+    }
+
+    fn wakes(&self) -> bool {
+        true
+    }
+
+    fn mark(&self, host: &dyn Host, _: &Stub) -> io::Result<u64> {
+        Ok(u64::try_from(host.now().as_millisecond()).unwrap_or_default())
+    }
+
+    fn shows(&self, host: &dyn Host, stub: &Stub, said: (u64, &str)) -> io::Result<Option<Source>> {
+        control::row(host, stub, said)
     }
 
     fn claims(&self, _: &dyn Host, _: &Path) -> io::Result<Claims> {
