@@ -53,6 +53,7 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("doctor.json", schema::<wire::Doctor>()?),
         ("launch.json", schema::<wire::Launch>()?),
         ("dry-run.json", schema::<wire::DryRun>()?),
+        ("send.json", schema::<wire::Delivery>()?),
         ("stop.json", schema::<Vec<wire::Certificate>>()?),
     ])
 }

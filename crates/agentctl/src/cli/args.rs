@@ -47,6 +47,8 @@ pub(super) enum Command {
     Resume(Resume),
     /// Wait until sessions have ended, are idle, or wait for a person
     Wait(Wait),
+    /// Send a message to a live session; says whether the agent shows that it came
+    Send(super::send::Send),
     /// End sessions, and tell what became of each process
     Stop(Stop),
     /// Start and outlive an agent
@@ -339,7 +341,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     match patience(text) {
         Ok(Patience::Within(time)) => Ok(time),
         Ok(Patience::Endless) | Err(_) => {

@@ -9,6 +9,7 @@ mod list;
 mod logs;
 mod man;
 mod run;
+mod send;
 mod status;
 mod stop;
 mod wait;

@@ -1,7 +1,7 @@
 //! From `main` to the exit code.
 
 use super::args::{Cli, Command, Patience};
-use super::{completions, doctor, explain, launch, list, logs, man, status, stop, wait};
+use super::{completions, doctor, explain, launch, list, logs, man, send, status, stop, wait};
 use crate::{
     error::{Error, Kind},
     ops::Here,
@@ -55,6 +55,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Launch(args) => launch::run(here, args),
         Command::Resume(args) => launch::resume(here, args),
         Command::Wait(args) => wait::run(here, args),
+        Command::Send(args) => send::run(here, args),
         Command::Stop(args) => stop::run(here, &args),
         Command::Shim(args) => Ok(shim::run(&args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
@@ -86,6 +87,7 @@ impl Command {
             Self::Launch(args) => args.what.json,
             Self::Resume(args) => args.what.json,
             Self::Wait(args) => args.json,
+            Self::Send(args) => args.json,
             Self::Stop(args) => args.json,
             Self::Shim(_) => false,
             Self::Completions(_) | Self::Man(_) => false,

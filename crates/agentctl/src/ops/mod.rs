@@ -2,11 +2,13 @@
 
 mod dirs;
 pub(crate) mod doctor;
+mod fifo;
 mod here;
 pub(crate) mod launch;
 pub(crate) mod list;
 pub(crate) mod logs;
 mod observe;
+pub(crate) mod send;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod wait;

@@ -2,6 +2,7 @@
 
 mod again;
 mod headless;
+mod send;
 mod tui;
 mod verbs;
 

@@ -3,6 +3,7 @@
 mod exec;
 mod many;
 mod old;
+mod send;
 mod tui;
 
 use std::fs;

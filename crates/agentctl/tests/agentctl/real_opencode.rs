@@ -2,6 +2,7 @@
 
 mod files;
 mod run;
+mod send;
 mod serve;
 mod tui;
 

@@ -1,11 +1,13 @@
 //! What programs read: the shapes of `--json`. Fields are added, never renamed.
 
 mod answers;
+mod control;
 mod doctor;
 mod session;
 mod state;
 
 pub use answers::{Certificate, Death, DryRun, Launch, Messages, OneSession, Problem, Sessions};
+pub use control::{Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use session::{Around, Because, Session};
 pub use state::{StateName, Status};

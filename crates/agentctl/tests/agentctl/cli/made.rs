@@ -3,8 +3,21 @@
 use crate::home::{Answer, Home};
 use std::{collections::BTreeSet, fs, path::Path};
 
-const COMMANDS: &[&str] =
-    &["list", "status", "explain", "peek", "logs", "doctor", "completions", "man"];
+const COMMANDS: &[&str] = &[
+    "list",
+    "status",
+    "explain",
+    "peek",
+    "logs",
+    "launch",
+    "resume",
+    "wait",
+    "send",
+    "stop",
+    "doctor",
+    "completions",
+    "man",
+];
 const ALIASES: &[&str] = &["ls", "ps", "show"];
 
 fn run(home: &Home, args: &[&str]) -> String {

@@ -1,0 +1,17 @@
+//! What became of a request to a live session, as people read it.
+
+use agentctl_core::wire::{Delivered, Delivery};
+use std::io::{self, Write};
+
+/// Whether a message came.
+pub(crate) fn delivery(delivery: &Delivery) -> io::Result<()> {
+    let word = match delivery.delivery {
+        Delivered::Delivered => "delivered",
+        Delivered::Unconfirmed => "unconfirmed: it was sent, and the agent does not show it yet",
+    };
+    writeln!(io::stdout().lock(), "{}  {word}", delivery.session_id)?;
+    match delivery.proof.as_ref().and_then(|proof| proof.check.as_ref()) {
+        Some(check) => writeln!(io::stderr().lock(), "shown by: {check}"),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,43 @@
+//! What became of a request to a live session.
+
+use crate::proof::Source;
+use serde::Serialize;
+
+/// What `send` answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Delivery {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// To whom.
+    pub session_id: String,
+    /// Which agent.
+    pub agent: String,
+    /// Whether it came.
+    pub delivery: Delivered,
+    /// What shows that it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+}
+
+/// Whether a message came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Delivered {
+    /// The agent's own store shows it.
+    Delivered,
+    /// It was sent, and the agent's own store did not show it in time.
+    Unconfirmed,
+}
+
+/// What shows something, and how to look at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Proof {
+    /// Where it was seen.
+    pub source: Source,
+    /// A shell command that exits 0 while the source shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+}
