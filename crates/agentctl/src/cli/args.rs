@@ -49,6 +49,10 @@ pub(super) enum Command {
     Wait(Wait),
     /// Send a message to a live session; says whether the agent shows that it came
     Send(super::send::Send),
+    /// Allow once what a session asks leave for
+    Approve(One),
+    /// Deny what a session asks leave for
+    Deny(One),
     /// End sessions, and tell what became of each process
     Stop(Stop),
     /// Start and outlive an agent

@@ -2,6 +2,7 @@
 
 mod args;
 mod completions;
+mod decide;
 mod doctor;
 mod explain;
 mod launch;

@@ -1,12 +1,15 @@
 //! From `main` to the exit code.
 
 use super::args::{Cli, Command, Patience};
-use super::{completions, doctor, explain, launch, list, logs, man, send, status, stop, wait};
+use super::{
+    completions, decide, doctor, explain, launch, list, logs, man, send, status, stop, wait,
+};
 use crate::{
     error::{Error, Kind},
     ops::Here,
     shim, view,
 };
+use agentctl_core::wire::Decided;
 use clap::Parser;
 use std::{panic, process::ExitCode, time::Duration};
 
@@ -56,6 +59,8 @@ fn run(cli: Cli) -> Outcome {
         Command::Resume(args) => launch::resume(here, args),
         Command::Wait(args) => wait::run(here, args),
         Command::Send(args) => send::run(here, args),
+        Command::Approve(args) => decide::run(here, &args, Decided::Approved),
+        Command::Deny(args) => decide::run(here, &args, Decided::Denied),
         Command::Stop(args) => stop::run(here, &args),
         Command::Shim(args) => Ok(shim::run(&args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
@@ -80,7 +85,9 @@ impl Command {
     fn wants_json(&self) -> bool {
         match self {
             Self::List(args) => args.json,
-            Self::Status(args) | Self::Explain(args) => args.json,
+            Self::Status(args) | Self::Explain(args) | Self::Approve(args) | Self::Deny(args) => {
+                args.json
+            }
             Self::Peek(args) => args.one.json,
             Self::Logs(args) => args.one.json,
             Self::Doctor(args) => args.json,

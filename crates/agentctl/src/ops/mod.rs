@@ -1,9 +1,11 @@
 //! What the program does: observe, and later act and observe again. Returns values, prints nothing.
 
+pub(crate) mod decide;
 mod dirs;
 pub(crate) mod doctor;
 mod fifo;
 mod here;
+mod interrupt;
 pub(crate) mod launch;
 pub(crate) mod list;
 pub(crate) mod logs;

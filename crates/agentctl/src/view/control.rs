@@ -1,6 +1,6 @@
 //! What became of a request to a live session, as people read it.
 
-use agentctl_core::wire::{Delivered, Delivery};
+use agentctl_core::wire::{Decided, Decision, Delivered, Delivery};
 use std::io::{self, Write};
 
 /// Whether a message came.
@@ -14,4 +14,14 @@ pub(crate) fn delivery(delivery: &Delivery) -> io::Result<()> {
         Some(check) => writeln!(io::stderr().lock(), "shown by: {check}"),
         None => Ok(()),
     }
+}
+
+/// What was decided, and what came of it.
+pub(crate) fn decision(decision: &Decision) -> io::Result<()> {
+    let word = match decision.decision {
+        Decided::Approved => "approved",
+        Decided::Denied => "denied",
+    };
+    let state = decision.session.state.name();
+    writeln!(io::stdout().lock(), "{}  {word}, is {state}", decision.session_id)
 }

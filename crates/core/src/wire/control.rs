@@ -1,5 +1,6 @@
 //! What became of a request to a live session.
 
+use super::Session;
 use crate::proof::Source;
 use serde::Serialize;
 
@@ -40,4 +41,33 @@ pub struct Proof {
     /// A shell command that exits 0 while the source shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
+}
+
+/// What `approve` and `deny` answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Decision {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// Whose question it was.
+    pub session_id: String,
+    /// Which agent.
+    pub agent: String,
+    /// What was answered.
+    pub decision: Decided,
+    /// It was seen to wait no longer.
+    pub goes_on: bool,
+    /// The session, as it is now.
+    pub session: Session,
+}
+
+/// An answer to a question for leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Decided {
+    /// It may, this once.
+    Approved,
+    /// It may not.
+    Denied,
 }

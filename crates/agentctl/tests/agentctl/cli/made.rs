@@ -13,6 +13,8 @@ const COMMANDS: &[&str] = &[
     "resume",
     "wait",
     "send",
+    "approve",
+    "deny",
     "stop",
     "doctor",
     "completions",
