@@ -50,6 +50,7 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("list.json", schema::<wire::Sessions>()?),
         ("status.json", schema::<wire::OneSession>()?),
         ("logs.json", schema::<wire::Messages>()?),
+        ("attach.json", schema::<wire::Attach>()?),
         ("decision.json", schema::<wire::Decision>()?),
         ("doctor.json", schema::<wire::Doctor>()?),
         ("launch.json", schema::<wire::Launch>()?),

@@ -310,6 +310,10 @@ pub trait Agent: Sync {
     fn control(&self, _: &dyn Host, _: &Target<'_>, _: Request<'_>) -> Result<(), Unheard> {
         Err(Unheard::NoChannel)
     }
+    /// Arguments of its own command that show a session which this process has.
+    fn attaches(&self, _: &dyn Host, _: &Target<'_>, _: Option<Role>) -> Option<Vec<String>> {
+        None
+    }
     /// A server of it takes a message for any session of its store, idle or not.
     fn wakes(&self) -> bool {
         false

@@ -53,6 +53,8 @@ pub(super) enum Command {
     Approve(One),
     /// Deny what a session asks leave for
     Deny(One),
+    /// Go where a live session is shown: its terminal in tmux, or the agent's own client
+    Attach(super::attach::Attach),
     /// End sessions, and tell what became of each process
     Stop(Stop),
     /// Start and outlive an agent

@@ -1,6 +1,7 @@
 //! The command line: words in, a call of `ops`, the answer to `view`.
 
 mod args;
+mod attach;
 mod completions;
 mod decide;
 mod doctor;

@@ -2,7 +2,7 @@
 
 use super::args::{Cli, Command, Patience};
 use super::{
-    completions, decide, doctor, explain, launch, list, logs, man, send, status, stop, wait,
+    attach, completions, decide, doctor, explain, launch, list, logs, man, send, status, stop, wait,
 };
 use crate::{
     error::{Error, Kind},
@@ -61,6 +61,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Send(args) => send::run(here, args),
         Command::Approve(args) => decide::run(here, &args, Decided::Approved),
         Command::Deny(args) => decide::run(here, &args, Decided::Denied),
+        Command::Attach(args) => attach::run(here, &args),
         Command::Stop(args) => stop::run(here, &args),
         Command::Shim(args) => Ok(shim::run(&args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
@@ -95,6 +96,7 @@ impl Command {
             Self::Resume(args) => args.what.json,
             Self::Wait(args) => args.json,
             Self::Send(args) => args.json,
+            Self::Attach(args) => args.json,
             Self::Stop(args) => args.json,
             Self::Shim(_) => false,
             Self::Completions(_) | Self::Man(_) => false,

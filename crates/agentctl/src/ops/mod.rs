@@ -1,5 +1,6 @@
 //! What the program does: observe, and later act and observe again. Returns values, prints nothing.
 
+pub(crate) mod attach;
 pub(crate) mod decide;
 mod dirs;
 pub(crate) mod doctor;

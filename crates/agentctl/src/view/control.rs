@@ -1,6 +1,10 @@
 //! What became of a request to a live session, as people read it.
 
-use agentctl_core::wire::{Decided, Decision, Delivered, Delivery};
+use agentctl_core::{
+    proof::shell_word,
+    text::one_line,
+    wire::{Attach, Decided, Decision, Delivered, Delivery},
+};
 use std::io::{self, Write};
 
 /// Whether a message came.
@@ -24,4 +28,10 @@ pub(crate) fn decision(decision: &Decision) -> io::Result<()> {
     };
     let state = decision.session.state.name();
     writeln!(io::stdout().lock(), "{}  {word}, is {state}", decision.session_id)
+}
+
+/// A command, as it can be typed.
+pub(crate) fn command(attach: &Attach) -> io::Result<()> {
+    let words: Vec<String> = attach.argv.iter().map(|word| shell_word(&one_line(word))).collect();
+    writeln!(io::stdout().lock(), "{}", words.join(" "))
 }

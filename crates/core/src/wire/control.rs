@@ -71,3 +71,17 @@ pub enum Decided {
     /// It may not.
     Denied,
 }
+
+/// What `attach --json` answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Attach {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// Which session.
+    pub session_id: String,
+    /// Which agent.
+    pub agent: String,
+    /// The command that leads to it.
+    pub argv: Vec<String>,
+}

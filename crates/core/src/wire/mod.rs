@@ -7,7 +7,7 @@ mod session;
 mod state;
 
 pub use answers::{Certificate, Death, DryRun, Launch, Messages, OneSession, Problem, Sessions};
-pub use control::{Decided, Decision, Delivered, Delivery, Proof};
+pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use session::{Around, Because, Session};
 pub use state::{StateName, Status};

@@ -15,6 +15,7 @@ const COMMANDS: &[&str] = &[
     "send",
     "approve",
     "deny",
+    "attach",
     "stop",
     "doctor",
     "completions",

@@ -55,6 +55,18 @@ fn send_refuses_what_it_cannot_reach() {
     assert_eq!(refused.code, Some(5), "{refused:?}");
     assert!(refused.stderr.contains("agentctl attach"), "{refused:?}");
 
+    let leads = stage.sandbox.agentctl(&["attach", &typed, "--print"]);
+    assert_eq!(leads.code, Some(0), "{leads:?}");
+    let words: Vec<&str> = leads.stdout.split_whitespace().collect();
+    assert_eq!(words[..2], ["tmux", "-S"]);
+    assert_eq!(words[3..], ["attach-session", "-t", "'%0'"]);
+    // As from a terminal of another kind: inside the same tmux it would lead a person's client on.
+    let agentctl = stage.sandbox.program().to_string_lossy();
+    let other = stage.sandbox.run(&[&agentctl, "attach", &typed]).env("TMUX", "").on_terminal();
+    other.shows("? for shortcuts");
+    let refused = stage.sandbox.agentctl(&["attach", &id]);
+    assert_eq!(refused.code, Some(5), "{refused:?}");
+
     let nobody = stage.sandbox.agentctl(&["send", &uuid(), "more"]);
     assert_eq!(nobody.code, Some(3), "{nobody:?}");
 }

@@ -80,7 +80,7 @@ fn a_server_with_a_password_is_asked_with_it() {
 /// `opencode serve` on a port of its own choice.
 pub(super) struct Server {
     pub(super) opencode: Started,
-    address: String,
+    pub(super) address: String,
 }
 
 impl Server {

@@ -130,6 +130,18 @@ impl Agent for OpenCode {
         control::ask(host, target, request)
     }
 
+    fn attaches(
+        &self,
+        host: &dyn Host,
+        target: &Target<'_>,
+        role: Option<Role>,
+    ) -> Option<Vec<String>> {
+        let ports = host.ports(target.process).ok().filter(|_| role == Some(Role::Server))?;
+        let place = ports.into_iter().find_map(crate::host::loopback)?;
+        let words = ["attach", &format!("http://{place}"), "--session", target.id];
+        Some(words.map(str::to_owned).to_vec())
+    }
+
     fn wakes(&self) -> bool {
         true
     }
