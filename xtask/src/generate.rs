@@ -50,11 +50,14 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("list.json", schema::<wire::Sessions>()?),
         ("status.json", schema::<wire::OneSession>()?),
         ("logs.json", schema::<wire::Messages>()?),
+        ("attach.json", schema::<wire::Attach>()?),
+        ("decision.json", schema::<wire::Decision>()?),
         ("doctor.json", schema::<wire::Doctor>()?),
         ("launch.json", schema::<wire::Launch>()?),
         ("dry-run.json", schema::<wire::DryRun>()?),
         ("locks.json", schema::<wire::Locks>()?),
         ("prune.json", schema::<wire::Pruned>()?),
+        ("send.json", schema::<wire::Delivery>()?),
         ("stop.json", schema::<Vec<wire::Certificate>>()?),
     ])
 }

@@ -7,6 +7,7 @@
 
 mod bench;
 mod check;
+mod demo;
 mod failure;
 mod generate;
 mod setup;
@@ -25,6 +26,8 @@ usage: cargo xtask TASK
   check                sizes, rooms, licences, spelling, formatting, lints
   test [ARGS...]       setup, check, then all tests; ARGS go to `cargo nextest run`
                        (with ARGS the doc tests are left out)
+  demo                 real agents in a home of their own, and what agentctl says of them;
+                       ends with a shell in that home if there is a terminal
   bench [--sessions N] [--size GB] [--keep DIR] [--quick]
                        time the release binary on a generated home of N sessions (10,000; 1,000
                        with --quick) against yardsticks; DIR is used in place of the cache
@@ -50,6 +53,7 @@ fn dispatch(words: &[String]) -> Outcome<()> {
         ["check"] => check::run(&root()),
         ["gen"] => generate::write(&root()),
         ["test", passed_on @ ..] => test::run(&root(), passed_on),
+        ["demo"] => demo::run(&root()),
         ["bench", words @ ..] => bench::run(&root(), words),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -1,6 +1,7 @@
 //! The one door through which a coding agent enters the program.
 
 use crate::{
+    control::{self, Request, Target, Unheard},
     evidence::{Record, Role, Say},
     host::{Env, Host},
     ident::ProcKey,
@@ -301,6 +302,35 @@ pub trait Agent: Sync {
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String>;
     /// Signals that end a process of this kind, the one that it likes best first.
     fn ends_by(&self, role: Option<Role>) -> &'static [Signal];
+    /// One more message, as a process reads it that was started with an open input.
+    fn line(&self, _: &str) -> Option<String> {
+        None
+    }
+    /// Asks this of a session by the channel that its process offers.
+    fn control(&self, _: &dyn Host, _: &Target<'_>, _: Request<'_>) -> Result<(), Unheard> {
+        Err(Unheard::NoChannel)
+    }
+    /// Arguments of its own command that show a session which this process has.
+    fn attaches(&self, _: &dyn Host, _: &Target<'_>, _: Option<Role>) -> Option<Vec<String>> {
+        None
+    }
+    /// A server of it takes a message for any session of its store, idle or not.
+    fn wakes(&self) -> bool {
+        false
+    }
+    /// A line of a transcript shows that this message has reached the agent.
+    fn says(&self, line: &[u8], text: &str) -> bool {
+        let is_it = |one: &Message| one.speaker == Speaker::User && one.text.trim() == text.trim();
+        self.messages(line).iter().any(is_it)
+    }
+    /// Where messages that come from now on will stand.
+    fn mark(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        Ok(host.open(&stub.path)?.size())
+    }
+    /// What shows that this message has come since that mark.
+    fn shows(&self, host: &dyn Host, stub: &Stub, said: (u64, &str)) -> io::Result<Option<Source>> {
+        control::line_since(host, &stub.path, said, &|line| self.says(line, said.1))
+    }
     /// Where a process works, given its environment and the directory the kernel shows.
     fn directory(&self, _: &Program<'_>, _: &Env, cwd: PathBuf) -> PathBuf {
         cwd

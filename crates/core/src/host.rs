@@ -246,6 +246,14 @@ pub trait Servers {
     fn get(&self, url: &str, user: Option<(&str, &str)>) -> io::Result<Vec<u8>>;
     /// Opens a WebSocket.
     fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>>;
+    /// Sends JSON to a page; the answer's body, if its status is a success.
+    fn post(&self, _: &str, _: Option<(&str, &str)>, _: &str) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    /// Opens a WebSocket over a socket file, if this very process listens there.
+    fn dial_file(&self, _: &Path, _: &ProcKey) -> io::Result<Box<dyn Talk>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Everything an observation may ask.

@@ -156,6 +156,12 @@ impl<'a> Survey<'a> {
         survey
     }
 
+    /// Live servers that may use this store, whatever they run.
+    pub fn servers(&self, store: &Path) -> Vec<ProcKey> {
+        let servers = self.live.iter().filter(|one| one.judged && one.serves() && one.uses(store));
+        servers.map(|one| one.key.clone()).collect()
+    }
+
     /// A registry may have been copied with its store: one process has one such session.
     fn without_copies(&mut self) {
         let mut seen: Vec<(Option<String>, Vec<ProcKey>)> = Vec::new();

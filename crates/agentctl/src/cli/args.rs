@@ -51,6 +51,14 @@ pub(super) enum Command {
     Resume(Resume),
     /// Wait until sessions have ended, are idle, or wait for a person
     Wait(Wait),
+    /// Send a message to a live session; says whether the agent shows that it came
+    Send(super::send::Send),
+    /// Allow once what a session asks leave for
+    Approve(One),
+    /// Deny what a session asks leave for
+    Deny(One),
+    /// Go where a live session is shown: its terminal in tmux, or the agent's own client
+    Attach(super::attach::Attach),
     /// End sessions, and tell what became of each process
     Stop(Stop),
     /// Show which directories are locked: by sessions that work in them, or by a person
@@ -353,7 +361,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     match patience(text) {
         Ok(Patience::Within(time)) => Ok(time),
         Ok(Patience::Endless) | Err(_) => {

@@ -117,7 +117,12 @@ fn directory(here: &Here, dir: &Path) -> Result<std::path::PathBuf, Error> {
 }
 
 fn prompt(what: &What, text: Option<String>) -> Result<String, Error> {
-    let (prompt, from) = match (text.or_else(|| what.prompt.clone()), &what.prompt_file) {
+    text_of(text.or_else(|| what.prompt.clone()), what.prompt_file.as_deref())
+}
+
+/// These words, or those of a file, or what comes on standard input.
+pub(super) fn text_of(text: Option<String>, file: Option<&Path>) -> Result<String, Error> {
+    let (prompt, from) = match (text, file) {
         (Some(text), _) => (text, "the prompt".to_owned()),
         (None, Some(file)) => {
             let name = file.display().to_string();

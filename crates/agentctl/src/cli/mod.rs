@@ -1,7 +1,9 @@
 //! The command line: words in, a call of `ops`, the answer to `view`.
 
 mod args;
+mod attach;
 mod completions;
+mod decide;
 mod doctor;
 mod explain;
 mod launch;
@@ -11,6 +13,7 @@ mod logs;
 mod man;
 mod prune;
 mod run;
+mod send;
 mod status;
 mod stop;
 mod wait;

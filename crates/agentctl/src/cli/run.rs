@@ -2,13 +2,15 @@
 
 use super::args::{Cli, Command, Patience};
 use super::{
-    completions, doctor, explain, launch, list, locks, logs, man, prune, status, stop, wait,
+    attach, completions, decide, doctor, explain, launch, list, locks, logs, man, prune, send,
+    status, stop, wait,
 };
 use crate::{
     error::{Error, Kind},
     ops::Here,
     shim, view,
 };
+use agentctl_core::wire::Decided;
 use clap::Parser;
 use std::{panic, process::ExitCode, time::Duration};
 
@@ -57,6 +59,10 @@ fn run(cli: Cli) -> Outcome {
         Command::Launch(args) => launch::run(here, args),
         Command::Resume(args) => launch::resume(here, args),
         Command::Wait(args) => wait::run(here, args),
+        Command::Send(args) => send::run(here, args),
+        Command::Approve(args) => decide::run(here, &args, Decided::Approved),
+        Command::Deny(args) => decide::run(here, &args, Decided::Denied),
+        Command::Attach(args) => attach::run(here, &args),
         Command::Stop(args) => stop::run(here, &args),
         Command::Locks(args) => locks::run(here, &args),
         Command::Lock(args) => locks::lock(here, args),
@@ -85,13 +91,17 @@ impl Command {
     fn wants_json(&self) -> bool {
         match self {
             Self::List(args) => args.json,
-            Self::Status(args) | Self::Explain(args) => args.json,
+            Self::Status(args) | Self::Explain(args) | Self::Approve(args) | Self::Deny(args) => {
+                args.json
+            }
             Self::Peek(args) => args.one.json,
             Self::Logs(args) => args.one.json,
             Self::Doctor(args) => args.json,
             Self::Launch(args) => args.what.json,
             Self::Resume(args) => args.what.json,
             Self::Wait(args) => args.json,
+            Self::Send(args) => args.json,
+            Self::Attach(args) => args.json,
             Self::Stop(args) => args.json,
             Self::Locks(args) => args.json,
             Self::Lock(args) => args.json,

@@ -171,4 +171,12 @@ impl<K> Servers for Machine<K> {
     fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>> {
         self.servers.dial(url)
     }
+
+    fn post(&self, url: &str, user: Option<(&str, &str)>, body: &str) -> io::Result<Vec<u8>> {
+        self.servers.post(url, user, body)
+    }
+
+    fn dial_file(&self, path: &Path, peer: &ProcKey) -> io::Result<Box<dyn Talk>> {
+        self.servers.dial_file(path, peer)
+    }
 }

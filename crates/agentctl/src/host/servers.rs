@@ -1,9 +1,19 @@
 //! Questions to servers on this machine, each limited in time: one that hangs delays nobody.
 
-use agentctl_core::host::{Servers, Talk};
+use super::key_of;
+use agentctl_core::{
+    host::{Servers, Talk},
+    ident::ProcKey,
+};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
+    sockopt::socket_peercred,
+};
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
+    os::unix::net::UnixStream,
+    path::Path,
     time::{Duration, Instant},
 };
 use tungstenite::{HandshakeError, Message, WebSocket, client::client};
@@ -43,41 +53,89 @@ pub(crate) struct Loopback {
 
 impl Servers for Loopback {
     fn get(&self, url: &str, user: Option<(&str, &str)>) -> io::Result<Vec<u8>> {
-        address(url)?;
-        let left = left(self.patience.until(), UNANSWERED)?;
-        // A redirection may lead off this machine.
-        let config = ureq::Agent::config_builder().proxy(None).max_redirects(0);
-        let agent: ureq::Agent = config.timeout_global(Some(left)).build().into();
-        let mut request = agent.get(url);
+        let mut request = self.agent(url)?.get(url);
         if let Some((name, password)) = user {
             request = request.header("authorization", &basic(name, password));
         }
-        let mut answer = request.call().map_err(io::Error::other)?;
-        if !answer.status().is_success() {
-            return Err(io::Error::other(format!("http status: {}", answer.status().as_u16())));
+        body(request.call())
+    }
+
+    fn post(&self, url: &str, user: Option<(&str, &str)>, json: &str) -> io::Result<Vec<u8>> {
+        let mut request = self.agent(url)?.post(url).header("content-type", "application/json");
+        if let Some((name, password)) = user {
+            request = request.header("authorization", &basic(name, password));
         }
-        let mut body = Vec::new();
-        answer.body_mut().as_reader().take(LIMIT).read_to_end(&mut body)?;
-        Ok(body)
+        body(request.send(json))
     }
 
     fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>> {
         let until = self.patience.until();
         let stream = TcpStream::connect_timeout(&address(url)?, left(until, UNANSWERED)?)?;
-        let shaken = client(url, Limited { stream, until });
-        let (socket, _) = shaken.map_err(|why| match why {
-            HandshakeError::Failure(why) => told(why),
-            HandshakeError::Interrupted(_) => late(UNANSWERED),
-        })?;
-        Ok(Box::new(Line { socket }))
+        shake(url, Limited { stream, until })
+    }
+
+    fn dial_file(&self, path: &Path, peer: &ProcKey) -> io::Result<Box<dyn Talk>> {
+        let stream = connected(path)?;
+        // Whoever else listens there is told nothing.
+        let other = socket_peercred(&stream)?.pid.as_raw_nonzero().get();
+        if u32::try_from(other).ok() != Some(peer.pid)
+            || key_of(peer.pid).ok().as_ref() != Some(peer)
+        {
+            let why = format!("process {other} listens there, not {}", peer.pid);
+            return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why));
+        }
+        shake("ws://localhost/", Limited { stream, until: self.patience.until() })
     }
 }
 
-struct Line {
-    socket: WebSocket<Limited>,
+/// Connected at once or not at all: one who does not take calls must not keep us.
+fn connected(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // Such names are short; links to them need not be.
+    connect(&socket, &SocketAddrUnix::new(path.canonicalize()?)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
-impl Talk for Line {
+impl Loopback {
+    fn agent(&self, url: &str) -> io::Result<ureq::Agent> {
+        address(url)?;
+        let left = left(self.patience.until(), UNANSWERED)?;
+        // A redirection may lead off this machine.
+        let config = ureq::Agent::config_builder().proxy(None).max_redirects(0);
+        Ok(config.timeout_global(Some(left)).build().into())
+    }
+}
+
+fn body(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> io::Result<Vec<u8>> {
+    let mut answer = answer.map_err(|why| match why {
+        ureq::Error::Io(why) => plainly(why, UNANSWERED),
+        ureq::Error::Timeout(_) => late(UNANSWERED),
+        other => io::Error::other(other),
+    })?;
+    if !answer.status().is_success() {
+        return Err(io::Error::other(format!("http status: {}", answer.status().as_u16())));
+    }
+    let mut body = Vec::new();
+    answer.body_mut().as_reader().take(LIMIT).read_to_end(&mut body)?;
+    Ok(body)
+}
+
+fn shake<S: Patient + 'static>(url: &str, stream: Limited<S>) -> io::Result<Box<dyn Talk>> {
+    let (socket, _) = client(url, stream).map_err(|why| match why {
+        HandshakeError::Failure(why) => told(why),
+        HandshakeError::Interrupted(_) => late(UNANSWERED),
+    })?;
+    Ok(Box::new(Line { socket }))
+}
+
+struct Line<S: Patient> {
+    socket: WebSocket<Limited<S>>,
+}
+
+impl<S: Patient> Talk for Line<S> {
     fn say(&mut self, frame: &str) -> io::Result<()> {
         self.socket.send(Message::text(frame)).map_err(told)
     }
@@ -95,24 +153,50 @@ impl Talk for Line {
 
 /// A stream that nothing is read from or written to after a moment: one frame may take many reads, and
 /// a peer that sends a byte at a time would make each of them short and all of them long.
-struct Limited {
-    stream: TcpStream,
+struct Limited<S> {
+    stream: S,
     until: Instant,
+}
+
+/// A stream whose reads and writes can be limited in time.
+trait Patient: Read + Write {
+    fn limit_reads(&self, time: Duration) -> io::Result<()>;
+    fn limit_writes(&self, time: Duration) -> io::Result<()>;
+}
+
+impl Patient for TcpStream {
+    fn limit_reads(&self, time: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(time))
+    }
+
+    fn limit_writes(&self, time: Duration) -> io::Result<()> {
+        self.set_write_timeout(Some(time))
+    }
+}
+
+impl Patient for UnixStream {
+    fn limit_reads(&self, time: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(time))
+    }
+
+    fn limit_writes(&self, time: Duration) -> io::Result<()> {
+        self.set_write_timeout(Some(time))
+    }
 }
 
 const UNANSWERED: &str = "it does not answer in time";
 const UNHEARD: &str = "it does not listen in time";
 
-impl Read for Limited {
+impl<S: Patient> Read for Limited<S> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(left(self.until, UNANSWERED)?))?;
+        self.stream.limit_reads(left(self.until, UNANSWERED)?)?;
         self.stream.read(buf).map_err(|why| plainly(why, UNANSWERED))
     }
 }
 
-impl Write for Limited {
+impl<S: Patient> Write for Limited<S> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(left(self.until, UNHEARD)?))?;
+        self.stream.limit_writes(left(self.until, UNHEARD)?)?;
         self.stream.write(buf).map_err(|why| plainly(why, UNHEARD))
     }
 

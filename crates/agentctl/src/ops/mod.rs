@@ -1,14 +1,19 @@
 //! What the program does: observe, and later act and observe again. Returns values, prints nothing.
 
+pub(crate) mod attach;
+pub(crate) mod decide;
 mod dirs;
 pub(crate) mod doctor;
+mod fifo;
 mod here;
+mod interrupt;
 pub(crate) mod launch;
 pub(crate) mod list;
 pub(crate) mod locks;
 pub(crate) mod logs;
 mod observe;
 pub(crate) mod prune;
+pub(crate) mod send;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod wait;

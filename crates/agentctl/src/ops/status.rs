@@ -5,11 +5,13 @@ use crate::error::{Error, Kind};
 use agentctl_core::{
     agent::{Agent, Depth, Stub},
     agents,
+    ident::ProcKey,
     observe::{Candidate, History, Survey},
     select::{Choice, Name, choose, shortest},
     text::one_line,
     wire::{OneSession, Problem, SCHEMA, Session},
 };
+use std::path::PathBuf;
 
 /// Length of a full id of any agent known so far.
 const FULL: usize = 36;
@@ -47,6 +49,33 @@ pub(super) fn transcript(
     };
     let stub = stubs.find(same).cloned();
     Ok((agent, session, stub))
+}
+
+/// A session with all that is needed to reach it.
+pub(super) struct Held {
+    pub(super) agent: &'static dyn Agent,
+    pub(super) session: Session,
+    pub(super) stub: Option<Stub>,
+    pub(super) store: PathBuf,
+    /// Live servers of its store.
+    pub(super) servers: Vec<ProcKey>,
+}
+
+/// The session that is meant, and where it is held.
+pub(super) fn held(here: &Here, name: &str) -> Result<Held, Error> {
+    let Found { session, surveys, .. } = find(here, name, Depth::Glance)?;
+    let agent = agents::named(&session.agent).expect("sessions come from known agents");
+    let of = |survey: &&Survey<'_>| survey.agent.card().name == agent.card().name;
+    let same = |one: &&Candidate| {
+        let path = one.stub.as_ref().map(|stub| &stub.path);
+        one.id == session.id && path == session.source.as_ref()
+    };
+    let own = surveys.iter().filter(of).find_map(|survey| {
+        let candidate = survey.candidates.iter().find(same)?;
+        Some((candidate.stub.clone(), candidate.store.clone(), survey.servers(&candidate.store)))
+    });
+    let (stub, store, servers) = own.unwrap_or_default();
+    Ok(Held { agent, session, stub, store, servers })
 }
 
 /// The session that is meant, and what was seen around it.

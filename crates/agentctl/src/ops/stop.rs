@@ -1,6 +1,6 @@
 //! Ends a session: the processes that have it loaded, and what they started.
 
-use super::{Here, list, status::status};
+use super::{Here, interrupt::interrupt, list, status::status};
 use crate::{
     error::{Error, Kind},
     host::{How, end},
@@ -43,6 +43,15 @@ pub(crate) fn stop(here: &Here, name: &str, manner: Manner) -> Result<Certificat
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     if !session.live {
         return already(session);
+    }
+    // A server has other sessions now, or next.
+    if session.shared || session.kind == Some(Role::Server) {
+        if session.state == StateName::Idle {
+            return Ok(Certificate { schema: SCHEMA, session, already: true, deaths: Vec::new() });
+        }
+        if let Some(session) = interrupt(here, name, manner.grace)? {
+            return Ok(Certificate { schema: SCHEMA, session, already: false, deaths: Vec::new() });
+        }
     }
     may_stop(&session, name, manner)?;
     let deaths = match agent.stops_by(&session) {

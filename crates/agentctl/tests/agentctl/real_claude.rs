@@ -3,6 +3,7 @@
 mod abuse;
 mod again;
 mod headless;
+mod send;
 mod tui;
 mod verbs;
 

@@ -1,8 +1,10 @@
 //! Codex 0.166 itself, and one 0.140, against the scripted model.
 
+mod control;
 mod exec;
 mod many;
 mod old;
+mod send;
 mod tui;
 mod verbs;
 

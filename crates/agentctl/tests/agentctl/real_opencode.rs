@@ -1,7 +1,9 @@
 //! OpenCode 1.18 itself, against the scripted model.
 
+mod control;
 mod files;
 mod run;
+mod send;
 mod serve;
 mod tui;
 mod verbs;

@@ -3,6 +3,7 @@
 mod print;
 mod rpc;
 mod same_id;
+mod send;
 mod tui;
 mod verbs;
 

@@ -168,6 +168,15 @@ impl Stage {
         answer.json()
     }
 
+    /// What `agentctl send` answers, once the agent shows the message.
+    pub(crate) fn send(&self, id: &str, text: &str) -> Value {
+        let answer = self.sandbox.agentctl(&["send", id, text, "--json", "--timeout", "30s"]);
+        assert_eq!(answer.code, Some(0), "{answer:?}");
+        let check = answer.json()["proof"]["check"].as_str().map(str::to_owned);
+        assert!(check.is_some_and(|check| self.holds(&check)), "{answer:?}");
+        answer.json()
+    }
+
     /// The parent of a process.
     pub(crate) fn parent(&self, pid: u32) -> u32 {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it is alive");

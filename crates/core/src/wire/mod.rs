@@ -1,6 +1,7 @@
 //! What programs read: the shapes of `--json`. Fields are added, never renamed.
 
 mod answers;
+mod control;
 mod doctor;
 mod locks;
 mod prune;
@@ -8,6 +9,7 @@ mod session;
 mod state;
 
 pub use answers::{Certificate, Death, DryRun, Launch, Messages, OneSession, Problem, Sessions};
+pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};

@@ -24,9 +24,8 @@ pub(super) fn asks_then_runs(stage: &Stage, gateway: &Gateway<'_>, id: &str) {
     let waiting = json!({"state": "waiting", "waiting_for": "approval", "live": true});
     stage.becomes(id, ON_THE_WAY, &waiting);
     assert!(!tool.has_begun());
-    let asked = gateway.call("exec.approval.list", &json!({}));
-    let leave = json!({"id": asked[0]["id"], "decision": "allow-once"});
-    gateway.call("exec.approval.resolve", &leave);
+    let approved = stage.sandbox.agentctl(&["approve", id]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
     stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
     stage.becomes(id, &["unknown", "working", "waiting"], &alive("working", "server"));
     tool.open();

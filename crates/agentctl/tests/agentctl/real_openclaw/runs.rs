@@ -59,7 +59,8 @@ fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     stage.becomes(&bad, ON_THE_WAY, &alive("working", "server"));
     let checks = [check.clone(), check.replace(&id, &bad)];
     assert_eq!(stage.show(&checks), [true, false], "one has ended, and one runs: {checks:#?}");
-    gateway.call("chat.abort", &json!({"sessionKey": "agent:main:bad"}));
+    let stopped = stage.sandbox.agentctl(&["stop", &bad]);
+    assert_eq!(stopped.code, Some(0), "{stopped:?}");
     stage.becomes(&bad, ON_THE_WAY, &ended("stopped", "interrupted"));
 
     let never = stage.sandbox.gate("never");

@@ -14,7 +14,7 @@ use crate::support::{LIMIT, Stage, alive, ended, is_real, signal};
 impl Stage {
     /// Waits until `list` and `status` both show this. A busy server may answer too late, at any
     /// moment: then its sessions are unknown, and nothing else.
-    fn served(&self, id: &str, expected: &Value) -> Value {
+    pub(super) fn served(&self, id: &str, expected: &Value) -> Value {
         let fits = |session: &Value| {
             let fields = expected.as_object().expect("fields are expected").iter();
             fields.into_iter().all(|(field, value)| session[field] == *value)
@@ -78,13 +78,13 @@ fn a_server_with_a_password_is_asked_with_it() {
 }
 
 /// `opencode serve` on a port of its own choice.
-struct Server {
-    opencode: Started,
-    address: String,
+pub(super) struct Server {
+    pub(super) opencode: Started,
+    pub(super) address: String,
 }
 
 impl Server {
-    fn start(stage: &Stage, variables: &[(&str, &str)]) -> Self {
+    pub(super) fn start(stage: &Stage, variables: &[(&str, &str)]) -> Self {
         let run = stage.opens(&["serve", "--port", "0"]);
         let run = variables.iter().fold(run, |run, (name, value)| run.env(name, value));
         let opencode = run.spawn();
@@ -101,13 +101,13 @@ impl Server {
         server
     }
 
-    fn session(&self, dir: &Path) -> String {
+    pub(super) fn session(&self, dir: &Path) -> String {
         let path = format!("/session?directory={}", dir.display());
         let made = self.ask("POST", &path, "{}").expect("a session is made");
         made["id"].as_str().expect("a session has an id").to_owned()
     }
 
-    fn prompt(&self, id: &str, dir: &Path, script: &str) {
+    pub(super) fn prompt(&self, id: &str, dir: &Path, script: &str) {
         let path = format!("/session/{id}/prompt_async?directory={}", dir.display());
         let body = json!({"parts": [{"type": "text", "text": script}]});
         self.ask("POST", &path, &body.to_string());

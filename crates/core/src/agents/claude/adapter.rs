@@ -4,6 +4,7 @@ use super::{fork, known, launch, messages, registry, store, transcript, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
+    control::Target,
     evidence::{Record, Role},
     host::Host,
     launch::{Ask, Plan, Signal},
@@ -57,6 +58,25 @@ impl Agent for Claude {
 
     fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
         launch::ends_by(role)
+    }
+
+    fn line(&self, text: &str) -> Option<String> {
+        Some(launch::message(text))
+    }
+
+    /// 2.1.197: its fleet knows sessions by the first 8 characters.
+    fn attaches(
+        &self,
+        _: &dyn Host,
+        target: &Target<'_>,
+        role: Option<Role>,
+    ) -> Option<Vec<String>> {
+        let short = target.id.get(..8).filter(|_| role == Some(Role::Background))?;
+        Some(vec!["attach".to_owned(), short.to_owned()])
+    }
+
+    fn says(&self, line: &[u8], text: &str) -> bool {
+        messages::has_come(&json::object(line), text)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

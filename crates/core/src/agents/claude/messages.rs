@@ -27,6 +27,18 @@ pub(super) fn of(line: &Value) -> Vec<Message> {
     said
 }
 
+/// This message has come. 2.1.197 writes it down twice: as it joins the queue, and as its turn begins;
+/// one that works takes what it finds in the queue between two steps, as an attachment.
+pub(super) fn has_come(line: &Value, text: &str) -> bool {
+    let is_it = |found: Option<&str>| found.is_some_and(|found| found.trim() == text.trim());
+    match json::text(line, "type") {
+        Some("user") => is_it(said(&line["message"]["content"])),
+        Some("queue-operation") => is_it(json::text(line, "content")),
+        Some("attachment") => is_it(said(&line["attachment"]["prompt"])),
+        _ => false,
+    }
+}
+
 fn message(speaker: Speaker, text: &str) -> Message {
     Message { at: None, speaker, tool: None, failed: false, text: text.to_owned() }
 }

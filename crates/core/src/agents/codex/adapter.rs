@@ -1,9 +1,10 @@
 //! The adapter: which file answers which question.
 
-use super::{known, launch, messages, rollout, store};
+use super::{control, known, launch, messages, rollout, store};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
+    control::{Request, Target, Unheard},
     evidence::{Record, Role},
     host::Host,
     launch::{Ask, Plan, Signal},
@@ -53,6 +54,15 @@ impl Agent for Codex {
 
     fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
         launch::ends_by(role)
+    }
+
+    fn control(
+        &self,
+        host: &dyn Host,
+        target: &Target<'_>,
+        request: Request<'_>,
+    ) -> Result<(), Unheard> {
+        control::ask(host, target, request)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

@@ -3,6 +3,7 @@
 //! Facts and their sources: `docs/agents/codex.md`.
 
 mod adapter;
+mod control;
 mod known;
 mod launch;
 mod messages;

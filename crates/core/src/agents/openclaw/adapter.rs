@@ -1,11 +1,12 @@
 //! The adapter: which question the gateway answers, and which its stores do.
 
-use super::{gateway, known, launch, store};
+use super::{control, gateway, known, launch, store};
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
     },
     agents::{json, pi::messages},
+    control::{Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
@@ -82,6 +83,15 @@ impl Agent for OpenClaw {
 
     fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
         launch::ends_by(role)
+    }
+
+    fn control(
+        &self,
+        host: &dyn Host,
+        target: &Target<'_>,
+        request: Request<'_>,
+    ) -> Result<(), Unheard> {
+        control::ask(host, target, request)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

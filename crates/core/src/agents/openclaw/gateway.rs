@@ -19,10 +19,30 @@ use std::{collections::HashMap, io, net::SocketAddr, path::Path};
 const PROTOCOL: u8 = 4;
 const SCOPES: &[&str] =
     &["operator.read", "operator.approvals", "operator.questions", "operator.admin"];
+/// What may be asked by whoever acts.
+const CONTROL: &[&str] =
+    &["operator.read", "operator.write", "operator.approvals", "operator.admin"];
 /// Rows asked for at once.
 const PAGE: u64 = 200;
 /// Events may come before an answer; more than this before one is no gateway.
 const FRAMES: usize = 1000;
+
+/// A conversation with this gateway; `None` where it left no lock that says how to ask it.
+pub(super) fn line(host: &dyn Host, store: &Path, gateway: &ProcKey) -> io::Result<Option<Line>> {
+    let Some((port, lock)) = door(host, store, gateway) else { return Ok(None) };
+    let url = format!("ws://{}/", place(host, gateway, port)?);
+    let mut line = Line { talk: host.dial(&url)?, asked: 0, early: HashMap::new() };
+    line.greet(config::token(host, &lock.config, gateway), CONTROL)?;
+    Ok(Some(line))
+}
+
+/// Its port, and the lock that tells it.
+fn door(host: &dyn Host, store: &Path, gateway: &ProcKey) -> Option<(u16, Lock)> {
+    lock::all(host, store).into_iter().find_map(|lock| {
+        let port = lock.gateway(host, gateway)?;
+        Some((port, lock))
+    })
+}
 
 /// Every session in which this gateway runs a turn; `None` where it left no lock that says how to
 /// ask it.
@@ -31,11 +51,7 @@ pub(super) fn ask(
     store: &Path,
     gateway: &ProcKey,
 ) -> io::Result<Option<Vec<Claim>>> {
-    let found = lock::all(host, store).into_iter().find_map(|lock| {
-        let port = lock.gateway(host, gateway)?;
-        Some((port, lock))
-    });
-    let Some((port, lock)) = found else { return Ok(None) };
+    let Some((port, lock)) = door(host, store, gateway) else { return Ok(None) };
     let claims = active(host, gateway, port, &lock);
     claims.map(Some).map_err(|why| io::Error::other(format!("{SILENT}: {why}")))
 }
@@ -45,7 +61,7 @@ fn active(host: &dyn Host, gateway: &ProcKey, port: u16, lock: &Lock) -> io::Res
     let token = config::token(host, &lock.config, gateway);
     let url = format!("ws://{place}/");
     let mut line = Line { talk: host.dial(&url)?, asked: 0, early: HashMap::new() };
-    let hello = line.greet(token)?;
+    let hello = line.greet(token, SCOPES)?;
     let version = json::string(&hello["server"], "version");
     // All at once: a busy gateway takes its time for each turn of the conversation.
     let first = line.say("sessions.list", page(0))?;
@@ -121,7 +137,7 @@ impl Waits {
     }
 }
 
-struct Line {
+pub(super) struct Line {
     talk: Box<dyn Talk>,
     asked: u64,
     /// Answers that came before they were waited for.
@@ -129,9 +145,9 @@ struct Line {
 }
 
 impl Line {
-    /// Presents us. On loopback the token is enough (2026.9.6). Only reading is done, but who waits for
+    /// Presents us. On loopback the token is enough (2026.9.6). Who waits for
     /// whom is told to an administrator alone.
-    fn greet(&mut self, token: Option<String>) -> io::Result<Value> {
+    fn greet(&mut self, token: Option<String>, scopes: &[&str]) -> io::Result<Value> {
         self.frame(|frame| json::text(frame, "event") == Some("connect.challenge"))?;
         let id = self.say(
             "connect",
@@ -145,12 +161,18 @@ impl Line {
                     "mode": "backend",
                 },
                 "role": "operator",
-                "scopes": SCOPES,
+                "scopes": scopes,
                 "caps": [],
                 "auth": token.map_or(json!({}), |token| json!({ "token": token })),
             }),
         )?;
         self.answer(&id)
+    }
+
+    /// Rows of sessions with a run.
+    pub(super) fn rows(&mut self) -> io::Result<Vec<Value>> {
+        let first = self.say("sessions.list", page(0))?;
+        self.active(first)
     }
 
     /// Rows of sessions with a run, by the answer to a first page and the pages behind it.
@@ -180,7 +202,7 @@ impl Line {
         }
     }
 
-    fn say(&mut self, method: &str, params: Value) -> io::Result<String> {
+    pub(super) fn say(&mut self, method: &str, params: Value) -> io::Result<String> {
         self.asked += 1;
         let id = format!("agentctl-{}", self.asked);
         let frame = json!({ "type": "req", "id": id, "method": method, "params": params });
@@ -189,7 +211,7 @@ impl Line {
     }
 
     /// The answer to a request. Refusals are told by their codes: words might repeat what we sent.
-    fn answer(&mut self, id: &str) -> io::Result<Value> {
+    pub(super) fn answer(&mut self, id: &str) -> io::Result<Value> {
         let mut frame = loop {
             if let Some(early) = self.early.remove(id) {
                 break early;

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod config;
+mod control;
 mod database;
 mod entry;
 mod files;

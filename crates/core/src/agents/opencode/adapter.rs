@@ -1,10 +1,11 @@
 //! The adapter: which table, file or page answers which question.
 
-use super::{cursor::Cursor, database, launch, messages, record, server, storage, store};
+use super::{control, cursor::Cursor, database, launch, messages, record, server, storage, store};
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
     },
+    control::{Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
@@ -118,6 +119,39 @@ impl Agent for OpenCode {
 
     fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
         launch::ends_by(role)
+    }
+
+    fn control(
+        &self,
+        host: &dyn Host,
+        target: &Target<'_>,
+        request: Request<'_>,
+    ) -> Result<(), Unheard> {
+        control::ask(host, target, request)
+    }
+
+    fn attaches(
+        &self,
+        host: &dyn Host,
+        target: &Target<'_>,
+        role: Option<Role>,
+    ) -> Option<Vec<String>> {
+        let ports = host.ports(target.process).ok().filter(|_| role == Some(Role::Server))?;
+        let place = ports.into_iter().find_map(crate::host::loopback)?;
+        let words = ["attach", &format!("http://{place}"), "--session", target.id];
+        Some(words.map(str::to_owned).to_vec())
+    }
+
+    fn wakes(&self) -> bool {
+        true
+    }
+
+    fn mark(&self, host: &dyn Host, _: &Stub) -> io::Result<u64> {
+        Ok(u64::try_from(host.now().as_millisecond()).unwrap_or_default())
+    }
+
+    fn shows(&self, host: &dyn Host, stub: &Stub, said: (u64, &str)) -> io::Result<Option<Source>> {
+        control::row(host, stub, said)
     }
 
     fn claims(&self, _: &dyn Host, _: &Path) -> io::Result<Claims> {

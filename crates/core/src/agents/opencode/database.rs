@@ -263,6 +263,6 @@ fn body(cell: &Cell) -> Value {
 }
 
 /// Text as a word of SQL.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -4,6 +4,7 @@
 //! counts where there is one: 1.2.1 copied the files into it and left them, 1.18.33 ignores them.
 
 mod adapter;
+mod control;
 mod cursor;
 mod database;
 mod launch;

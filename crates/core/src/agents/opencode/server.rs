@@ -57,10 +57,10 @@ pub(super) fn claims(
 }
 
 /// A server where its process listens: nobody else hears its password.
-struct Asked<'a> {
-    host: &'a dyn Host,
-    server: &'a Server<'a>,
-    place: SocketAddr,
+pub(super) struct Asked<'a> {
+    pub(super) host: &'a dyn Host,
+    pub(super) server: &'a Server<'a>,
+    pub(super) place: SocketAddr,
 }
 
 impl Asked<'_> {
@@ -104,22 +104,35 @@ impl Asked<'_> {
         }
     }
 
-    fn page(&self, page: &str, directory: &Path) -> io::Result<(String, Value)> {
-        let directory = encoded(&directory.to_string_lossy());
-        let url = format!("http://{}/{page}?directory={directory}", self.place);
-        let mut env = self.host.env(self.server.process, &[PASSWORD, USER]).unwrap_or_default();
-        let mut word = |name: &str| env.remove(name)?.into_string().ok();
-        let name = word(USER).unwrap_or_else(|| "opencode".to_owned());
-        let password = word(PASSWORD);
+    pub(super) fn page(&self, page: &str, directory: &Path) -> io::Result<(String, Value)> {
+        let url = self.url(page, directory);
+        let (name, password) = self.user();
         let user = password.as_deref().map(|password| (name.as_str(), password));
         let body = self.host.get(&url, user)?;
         let value = serde_json::from_slice(&body).map_err(io::Error::other)?;
         Ok((url, value))
     }
+
+    pub(super) fn post(&self, page: &str, directory: &Path, body: &str) -> io::Result<()> {
+        let (name, password) = self.user();
+        let user = password.as_deref().map(|password| (name.as_str(), password));
+        self.host.post(&self.url(page, directory), user, body).map(|_| ())
+    }
+
+    fn url(&self, page: &str, directory: &Path) -> String {
+        let directory = encoded(&directory.to_string_lossy());
+        format!("http://{}/{page}?directory={directory}", self.place)
+    }
+
+    fn user(&self) -> (String, Option<String>) {
+        let mut env = self.host.env(self.server.process, &[PASSWORD, USER]).unwrap_or_default();
+        let mut word = |name: &str| env.remove(name)?.into_string().ok();
+        (word(USER).unwrap_or_else(|| "opencode".to_owned()), word(PASSWORD))
+    }
 }
 
 /// Text as a value of a query.
-fn encoded(text: &str) -> String {
+pub(super) fn encoded(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

@@ -71,6 +71,10 @@ impl Agent for Pi {
         launch::ends_by(role)
     }
 
+    fn line(&self, text: &str) -> Option<String> {
+        Some(launch::message(text))
+    }
+
     fn claims(&self, _: &dyn Host, _: &Path) -> io::Result<Claims> {
         Ok(Claims::default()) // it writes down no process
     }

@@ -1,0 +1,58 @@
+//! Ends the turn of a session that shares its process with others, by the agent's own call.
+
+use super::{Here, status};
+use crate::error::{Error, Kind};
+use agentctl_core::{
+    agent::Depth,
+    control::{Request, Target, Unheard},
+    wire::{Session, StateName},
+};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+const TICK: Duration = Duration::from_millis(50);
+/// A server may be busy; it answers before it has ended anything.
+const LEAST: Duration = Duration::from_secs(10);
+
+/// The session once its turn is over; `None` where its process takes no such call.
+pub(super) fn interrupt(
+    here: &Here,
+    name: &str,
+    grace: Duration,
+) -> Result<Option<Session>, Error> {
+    let seen = here.again();
+    let held = status::held(&seen, name)?;
+    let session = &held.session;
+    let refuse = |why: String| {
+        let id = session.id.as_deref().unwrap_or(name);
+        Error::new(Kind::Refused, format!("cannot stop {id}: {why}"))
+    };
+    let (Some(id), Some(process)) = (&session.id, &session.process) else { return Ok(None) };
+    let target = Target { id, store: &held.store, process, cwd: session.cwd.as_deref() };
+    match held.agent.control(seen.host(), &target, Request::Interrupt) {
+        Ok(()) | Err(Unheard::Silent(_)) => {} // what it does then is seen
+        Err(Unheard::NoChannel) => return Ok(None),
+        Err(why @ (Unheard::Refused(_) | Unheard::Failed(_))) => {
+            return Err(refuse(why.to_string()));
+        }
+    }
+    let until = Instant::now() + grace.max(LEAST);
+    loop {
+        let now = status::status(&here.again(), id, Depth::Glance)?.session;
+        match now.state {
+            StateName::Working | StateName::Waiting | StateName::Unknown => {}
+            StateName::Idle
+            | StateName::Done
+            | StateName::Failed
+            | StateName::Stopped
+            | StateName::Died => return Ok(Some(now)),
+        }
+        if Instant::now() >= until {
+            return Err(refuse(format!("it was told to, and is {}", now.state.name()))
+                .hint(format!("`agentctl explain {id}` says what was seen")));
+        }
+        thread::sleep(TICK);
+    }
+}
