@@ -1,52 +1,33 @@
 //! Starts an agent, and returns once its session is really there.
 
+mod start;
+
 use super::{
     Here,
     dirs::{Claim, Claimed},
-    list,
 };
 use crate::{
     error::{Error, Kind},
-    host::{LAUNCHES, end, one},
+    host::LAUNCHES,
     places,
-    shim::{Orders, Report, STAGES},
     write::make_dir,
 };
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
     host::Host,
-    launch::{self, Earlier, Id, Input, Permission, Plan},
-    observe::History,
+    launch::{self, Earlier, Input, Permission, Plan},
     policy::Sharing,
-    proof::Source,
-    receipt::{Launched, SCHEMA},
-    select::{Filter, Order},
-    wire::{self, Because, DryRun, Session},
+    wire::{self, DryRun, Session},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
+use start::Start;
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
-    os::unix::fs::OpenOptionsExt,
+    fs, io,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::mpsc::{self, Receiver, RecvTimeoutError},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
-
-/// An agent that has no session by then is ended.
-const LIMIT: Duration = Duration::from_secs(60);
-/// Our own shim may take this long to start the agent and to write that down.
-const SHIM: Duration = Duration::from_secs(10);
-/// How long an agent that is ended for it may take.
-const GRACE: Duration = Duration::from_secs(2);
-/// How much of a failed agent's output is repeated.
-const LINES: usize = 12;
-/// How much of that from its beginning.
-const FIRST: usize = 3;
 
 /// What is asked for.
 pub(crate) struct Ask {
@@ -222,290 +203,4 @@ fn variables(plan: &Plan, ask: &Ask) -> Vec<(String, String)> {
 /// Whoever launches may be an agent itself: what it was told is not for its children.
 fn inherited() -> Vec<&'static str> {
     agents::ALL.iter().flat_map(|agent| agent.card().inherited).copied().collect()
-}
-
-/// A launch that is under way.
-struct Start<'a> {
-    here: &'a Here,
-    ask: &'a Ask,
-    receipt: PathBuf,
-    launch: String,
-    /// How its session's id is known.
-    id: Id,
-    /// When it began.
-    at: Timestamp,
-    claimed: Claimed,
-}
-
-impl Start<'_> {
-    /// Starts the shim, and listens to it.
-    fn begin(&self, program: &Path, plan: &Plan) -> Result<Receiver<Report>, Error> {
-        let orders = self.orders(program, plan);
-        let path = self.receipt.with_extension("orders");
-        let input = self.input(plan).map_err(|why| self.undone(&why))?;
-        private(&path)
-            .and_then(|mut file| file.write_all(&serde_json::to_vec(&orders)?))
-            .map_err(|why| self.undone(&why))?;
-        let lock = self.claimed.lock().map_err(|why| self.undone(&why))?;
-        let shim = std::env::current_exe().and_then(|me| {
-            let mut command = Command::new(me);
-            command.args(["__shim", STAGES[0]]).arg(&path);
-            command.stdin(input).stdout(Stdio::piped()).stderr(lock).spawn()
-        });
-        let mut shim = shim.map_err(|why| self.undone(&why))?;
-        let pipe = shim.stdout.take().expect("it was asked for");
-        let (tell, reports) = mpsc::channel();
-        thread::spawn(move || {
-            let _ = shim.wait(); // its first stage goes at once
-            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-                if let Ok(report) = serde_json::from_str(&line) {
-                    let _ = tell.send(report);
-                }
-            }
-        });
-        Ok(reports)
-    }
-
-    fn orders(&self, program: &Path, plan: &Plan) -> Orders {
-        let ask = self.ask;
-        let after = |time| {
-            self.at
-                .saturating_add(SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX))
-                .ok()
-        };
-        let (session, mark) = match &plan.id {
-            Id::Chosen(id) => (Some(id.clone()), None),
-            Id::Told(mark) => (None, Some(mark.clone())),
-        };
-        let mut labels = ask.labels.clone();
-        labels.extend(ask.name.clone().map(|name| ("name".to_owned(), name)));
-        let receipt = Launched {
-            schema: SCHEMA,
-            launch: self.launch.clone(),
-            agent: ask.agent.card().name.to_owned(),
-            session,
-            process: agentctl_core::ident::ProcKey { pid: 0, start: 0, boot: String::new() },
-            at: self.at,
-            log: self.receipt.with_extension("log"),
-            group: ask.group.clone(),
-            labels,
-            key: ask.key.clone(),
-            deadline: ask.timeout.and_then(after),
-            input: matches!(plan.input, Input::Open(_)).then(|| self.receipt.with_extension("in")),
-            exit: None,
-        };
-        Orders {
-            argv: argv(program, plan, ask),
-            cwd: ask.cwd.clone(),
-            env: variables(plan, ask),
-            without: inherited().into_iter().map(str::to_owned).collect(),
-            receipt,
-            mark,
-            first: match &plan.input {
-                Input::Open(text) => Some(text.clone()),
-                Input::Text(_) | Input::Nothing => None,
-            },
-            ends_by: ask.agent.ends_by(None).to_vec(),
-        }
-    }
-
-    /// What the agent will read: a file without a name, so that no copy of the prompt is left.
-    fn input(&self, plan: &Plan) -> io::Result<Stdio> {
-        let (text, open) = match &plan.input {
-            Input::Nothing => return Ok(Stdio::null()),
-            Input::Text(text) => (text, false),
-            Input::Open(text) => (text, true),
-        };
-        if open {
-            make_fifo(&self.receipt.with_extension("in"), text)?;
-            return Ok(Stdio::null());
-        }
-        let path = self.receipt.with_extension("prompt");
-        let mut file = private(&path)?;
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.seek(SeekFrom::Start(0)));
-        fs::remove_file(&path)?;
-        written.map(|_| file.into())
-    }
-
-    /// Waits until the session is there, or its agent is not.
-    fn follow(&self, reports: &Receiver<Report>) -> Result<Session, Error> {
-        let (began, limit) = (Instant::now(), limit());
-        let mut pause = Duration::from_millis(30);
-        let mut started = false;
-        loop {
-            match reports.recv_timeout(pause) {
-                Ok(Report::NotStarted(why)) => return Err(self.failed(&why)),
-                Ok(Report::Started) => started = true,
-                Ok(Report::Ended { code, signal }) => return self.ended(code, signal),
-                Err(RecvTimeoutError::Disconnected) if !started => {
-                    return Err(self.failed("our shim was ended before it started the agent"));
-                }
-                // Only the shim is gone, and nobody else will tell.
-                Err(RecvTimeoutError::Disconnected) if self.is_gone() => {
-                    return self.ended(None, None);
-                }
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            if started && let Some(session) = self.look(History::Skip, &|one| self.is_there(one)) {
-                self.claimed.release();
-                return Ok(session);
-            }
-            // Before the shim has told, nobody knows which process to end.
-            if began.elapsed() > if started { limit } else { limit + SHIM } {
-                return Err(self.hung(reports, limit));
-            }
-            pause = (pause * 3 / 2).min(Duration::from_millis(250));
-        }
-    }
-
-    /// The agent is surely there no more.
-    fn is_gone(&self) -> bool {
-        let launch: Option<Launched> = one(&self.receipt);
-        let began =
-            |one: Launched| self.here.again().host().began(one.process.pid, one.process.start);
-        launch.is_some_and(|launch| began(launch).is_ok_and(|there| there.is_none()))
-    }
-
-    /// It is alive, and the agent itself says that it has the session: by its records, or by its output.
-    fn is_there(&self, session: &Session) -> bool {
-        let told = matches!(self.id, Id::Told(_)); // the shim read it from there
-        session.live && (told || session.because.iter().any(|because| self.is_its_word(because)))
-    }
-
-    /// The agent wrote it itself since it was started. Its arguments are our words, and a resumed
-    /// session has old records, which it says nothing of if it dies at once.
-    fn is_its_word(&self, because: &Because) -> bool {
-        match because.source {
-            Source::Line { .. }
-            | Source::File { .. }
-            | Source::Lock { .. }
-            | Source::OpenFile { .. }
-            | Source::Variable { .. }
-            | Source::Answer { .. }
-            | Source::Row { .. } => because.at.is_none_or(|at| at >= self.at),
-            Source::Alive { .. }
-            | Source::Gone { .. }
-            | Source::Launch { .. }
-            | Source::Arguments { .. }
-            | Source::Inference { .. }
-            | Source::NoLock { .. }
-            | Source::NoVariable { .. }
-            | Source::Absence { .. }
-            | Source::Unreadable { .. }
-            | Source::Blind => false,
-        }
-    }
-
-    /// The session of this launch, seen anew.
-    fn look(&self, history: History, fits: &dyn Fn(&Session) -> bool) -> Option<Session> {
-        let ask = list::Ask {
-            agents: vec![self.ask.agent.card().name.to_owned()],
-            history,
-            depth: Depth::Glance,
-            filter: Filter::default(),
-            order: Order::Updated,
-            limit: None,
-        };
-        let found = list::list(&self.here.again(), &ask).sessions.into_iter();
-        let own = |session: &Session| session.launch_id.as_ref() == Some(&self.launch);
-        let mut found = found.filter(|session| own(session) && session.id.is_some());
-        found.find(|session| fits(session))
-    }
-
-    /// The agent ended before its session was seen alive: it may have been quick.
-    fn ended(&self, code: Option<i32>, signal: Option<i32>) -> Result<Session, Error> {
-        let written = |session: &Session| session.updated_at.is_some_and(|at| at >= self.at);
-        if let Some(session) = self.look(History::Since(self.at), &written) {
-            return Ok(session);
-        }
-        let how = match (code, signal) {
-            (Some(code), _) => format!("exit code {code}"),
-            (None, Some(signal)) => format!("signal {signal}"),
-            (None, None) => "no exit code".to_owned(),
-        };
-        Err(self.failed(&format!("it ended before it had a session ({how})")))
-    }
-
-    /// Too long without a session: ended, with all that it started.
-    fn hung(&self, reports: &Receiver<Report>, limit: Duration) -> Error {
-        let launch: Option<Launched> = one(&self.receipt);
-        let signals = self.ask.agent.ends_by(None);
-        let mut rest = String::new();
-        if let Some(launch) = &launch
-            && let Err(why) = end(&launch.process, signals, GRACE)
-        {
-            rest = format!(", and cannot be ended: {why}");
-        }
-        // The shim writes a last time when the agent has ended: nothing is to be left of that either.
-        while rest.is_empty()
-            && !matches!(reports.recv_timeout(GRACE), Ok(Report::Ended { .. }) | Err(_))
-        {}
-        self.failed(&format!("it had no session after {limit:?}{rest}"))
-    }
-
-    /// Nothing is left of a launch that failed but its error.
-    fn failed(&self, why: &str) -> Error {
-        let log = self.receipt.with_extension("log");
-        let said = said(&log);
-        for file in ["orders", "prompt", "in", "log", "exit", "json"] {
-            let _ = fs::remove_file(self.receipt.with_extension(file));
-        }
-        self.claimed.release();
-        let title = self.ask.agent.card().title;
-        let said = if said.is_empty() { said } else { format!("\n{said}") };
-        Error::new(Kind::NotStarted, format!("{title} did not start: {why}{said}"))
-            .hint("nothing was left behind; mend what it says and launch it again")
-    }
-
-    fn undone(&self, why: &io::Error) -> Error {
-        for file in ["orders", "prompt", "in"] {
-            let _ = fs::remove_file(self.receipt.with_extension(file));
-        }
-        self.claimed.release();
-        unwritable(&self.receipt, why)
-    }
-}
-
-/// Tests cannot wait as long as people can.
-fn limit() -> Duration {
-    let told = std::env::var("AGENTCTL_LAUNCH_LIMIT_MS").ok();
-    told.and_then(|told| told.parse().ok()).map_or(LIMIT, Duration::from_millis)
-}
-
-fn private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
-}
-
-/// A channel that holds its first words until somebody reads them. A pipe holds 64 KiB.
-fn make_fifo(path: &Path, text: &str) -> io::Result<()> {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
-    if text.len() > 60 << 10 {
-        return Err(io::Error::other("the first prompt of a steerable session is at most 60 KiB"));
-    }
-    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-    Ok(())
-}
-
-/// How it began and how it ended: some complain before they explain their use, some behind that.
-fn said(log: &Path) -> String {
-    const PART: u64 = 16 << 10;
-    let read = |from: u64| -> io::Result<String> {
-        let mut file = File::open(log)?;
-        file.seek(SeekFrom::Start(from))?;
-        let mut part = Vec::new();
-        file.take(PART).read_to_end(&mut part)?;
-        Ok(String::from_utf8_lossy(&part).into_owned())
-    };
-    let size = fs::metadata(log).map(|stat| stat.len()).unwrap_or_default();
-    let (head, tail) = (read(0), read(size.saturating_sub(PART)));
-    let (head, tail) = (head.unwrap_or_default(), tail.unwrap_or_default());
-    let full = |line: &&str| !line.trim().is_empty();
-    let mut lines: Vec<&str> = tail.lines().filter(full).collect();
-    if lines.len() > LINES || size > PART {
-        let last = lines.split_off(lines.len().saturating_sub(LINES - FIRST));
-        lines = head.lines().filter(full).take(FIRST).chain(["…"]).chain(last).collect();
-    }
-    let cut = |line: &&str| format!("  {}", agentctl_core::text::one_line(line));
-    lines.iter().map(cut).collect::<Vec<_>>().join("\n")
 }

@@ -1,8 +1,8 @@
 //! Gemini launched, waited for, stopped and resumed by agentctl.
 
 use super::{SET, is_alone};
-use crate::support::Stage;
 use crate::driven::{Driven, path};
+use crate::support::Stage;
 
 fn driven(stage: &Stage) -> Driven<'_> {
     let set = [vec![path(SET)], stage.gemini_set()].concat();

@@ -1,8 +1,8 @@
 //! OpenCode launched, waited for, stopped and resumed by agentctl.
 
 use super::{EXE, quiet};
-use crate::support::{Stage, is_real};
 use crate::driven::{Driven, path};
+use crate::support::{Stage, is_real};
 
 fn driven(stage: &Stage) -> Driven<'_> {
     let set = [vec![path("AGENTCTL_TEST_OPENCODE")], quiet()].concat();

@@ -1,8 +1,8 @@
 //! Pi of both lines launched, waited for, stopped and resumed by agentctl.
 
 use super::{Line, NEW, OLD};
-use crate::support::Stage;
 use crate::driven::Driven;
+use crate::support::Stage;
 
 /// Runs a test with both lines, each on a stage of its own.
 fn both(test: impl Fn(&Driven<'_>)) {
