@@ -59,6 +59,8 @@ impl Stage {
             "tools": tools,
             "agents": {"defaults": {
                 "model": {"primary": "mock/mock-1"}, "workspace": self.sandbox.work(),
+                // Else a command that ends may wake it, and it makes a session of its own.
+                "heartbeat": {"every": "0m"},
             }},
             "models": {"mode": "merge", "providers": {"mock": {
                 "baseUrl": url, "apiKey": "dummy", "api": "openai-completions", "models": [model],
