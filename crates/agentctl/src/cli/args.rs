@@ -216,8 +216,8 @@ pub(super) struct What {
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) prompt: Option<String>,
     /// Read the prompt from a file
-    #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "prompt")]
-    pub(super) prompt_file: Option<PathBuf>,
+    #[arg(short, long, value_name = "FILE", conflicts_with = "prompt")]
+    pub(super) file: Option<PathBuf>,
     /// A name for people
     #[arg(long)]
     pub(super) name: Option<String>,
@@ -262,7 +262,7 @@ pub(super) struct Resume {
     #[arg(value_name = "ID")]
     pub(super) id: String,
     /// The prompt, instead of --prompt
-    #[arg(value_name = "TEXT", conflicts_with_all = ["prompt", "prompt_file"], allow_hyphen_values = true)]
+    #[arg(value_name = "TEXT", conflicts_with_all = ["prompt", "file"], allow_hyphen_values = true)]
     pub(super) text: Option<String>,
     #[command(flatten)]
     pub(super) what: What,

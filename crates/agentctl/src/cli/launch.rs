@@ -117,7 +117,7 @@ fn directory(here: &Here, dir: &Path) -> Result<std::path::PathBuf, Error> {
 }
 
 fn prompt(what: &What, text: Option<String>) -> Result<String, Error> {
-    text_of(text.or_else(|| what.prompt.clone()), what.prompt_file.as_deref())
+    text_of(text.or_else(|| what.prompt.clone()), what.file.as_deref())
 }
 
 /// These words, or those of a file, or what comes on standard input.

@@ -16,13 +16,13 @@ use std::{
     path::{Path, PathBuf},
     process::Stdio,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Below the directory of our state: directories in which something is being started right now.
 pub(super) const CLAIMS: &str = "locks";
 
-/// A directory in which we alone launch at this moment. The kernel gives it back when all who hold it
+/// A directory or a key that we alone launch in, or under, at this moment. The kernel gives it back when all who hold it
 /// are gone: this process, and the shim that it started.
 pub(super) struct Claimed {
     file: File,
@@ -52,23 +52,46 @@ impl Claimed {
         let folder = claim.state.join(CLAIMS);
         make_dir(&folder).map_err(|why| unclaimed(&folder, &why))?;
         let path = folder.join(format!("{}.lock", places::name_of(root)));
+        let mut claimed = Self::open(path)?;
+        if claimed.held {
+            // Only for the message of whoever comes second; on a full disk it says less.
+            let file = &mut claimed.file;
+            let _ = file.set_len(0).and_then(|()| file.write_all(claim.who.as_bytes()));
+        } else if claim.sharing == policy::Sharing::Alone {
+            return Err(taken(root, &mut claimed.file));
+        }
+        Ok(claimed)
+    }
+
+    /// Claims a key of launches, and waits for whoever launches under it.
+    pub(super) fn key(state: &Path, key: &str, patience: Duration) -> Result<Self, Error> {
+        let folder = state.join(CLAIMS);
+        make_dir(&folder).map_err(|why| unclaimed(&folder, &why))?;
+        let path = folder.join(format!("key-{}.lock", places::name_of(Path::new(key))));
+        let began = Instant::now();
+        loop {
+            let claimed = Self::open(path.clone())?;
+            if claimed.held {
+                return Ok(claimed);
+            }
+            if began.elapsed() > patience {
+                let what = format!("another launch with the key {} is under way", one_line(key));
+                return Err(Error::new(Kind::Refused, what).hint("try again, or use another key"));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn open(path: PathBuf) -> Result<Self, Error> {
         loop {
             let mut open = OpenOptions::new();
             open.read(true).write(true).create(true).truncate(false).mode(0o600);
-            let mut file = open.open(&path).map_err(|why| unclaimed(&path, &why))?;
+            let file = open.open(&path).map_err(|why| unclaimed(&path, &why))?;
             let held = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-            if !held && claim.sharing == policy::Sharing::Alone {
-                return Err(taken(root, &mut file));
-            }
             // Whoever had it before has removed it since: nobody else would meet us there.
-            if held && file.metadata().is_ok_and(|stat| stat.nlink() == 0) {
-                continue;
+            if !held || file.metadata().is_ok_and(|stat| stat.nlink() > 0) {
+                return Ok(Self { file, path, held });
             }
-            if held {
-                // Only for the message of whoever comes second; on a full disk it says less.
-                let _ = file.set_len(0).and_then(|()| file.write_all(claim.who.as_bytes()));
-            }
-            return Ok(Self { file, path, held });
         }
     }
 

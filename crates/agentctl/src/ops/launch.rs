@@ -18,6 +18,7 @@ use agentctl_core::{
     host::Host,
     launch::{self, Earlier, Input, Permission, Plan},
     policy::Sharing,
+    receipt::Launched,
     wire::{self, DryRun, Session},
 };
 use jiff::Timestamp;
@@ -28,6 +29,9 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+
+/// How long to wait for another launch with the same key: longer than that may take.
+const KEYED: Duration = Duration::from_secs(90);
 
 /// What is asked for.
 pub(crate) struct Ask {
@@ -70,14 +74,23 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
     })
 }
 
-/// Launches an agent.
+/// Launches an agent, or returns the session that was launched under the same key.
 pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
-    if let Some(session) = earlier_of_key(here, ask)? {
-        return Ok(session);
-    }
     let state = places::state().ok_or_else(|| {
         Error::new(Kind::Io, "cannot tell where our files go").hint("set HOME or AGENTCTL_HOME")
     })?;
+    let Some(key) = &ask.key else { return launch_in(here, ask, &state) };
+    let claimed = Claimed::key(&state, key, KEYED)?;
+    let session = match of_key(&here.again(), ask, key) {
+        Ok(None) => launch_in(here, ask, &state),
+        Ok(Some(session)) => Ok(session),
+        Err(why) => Err(why),
+    };
+    claimed.release();
+    session
+}
+
+fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
     let dir = state.join(LAUNCHES);
     make_dir(&dir).map_err(|why| unwritable(&dir, &why))?;
     let program = program(here.host(), ask.agent)?;
@@ -85,7 +98,7 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
     let plan = plan(ask, &id, &launch)?;
     let who = format!("{} by pid {}", ask.agent.card().name, std::process::id());
     let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
-    let claim = Claim { state: &state, dir: &ask.cwd, sharing, who: &who };
+    let claim = Claim { state, dir: &ask.cwd, sharing, who: &who };
     let claimed = Claimed::take(here, &claim)?;
     let (receipt, id) = (dir.join(format!("{launch}.json")), plan.id.clone());
     let start = Start { here, ask, receipt, launch, id, at: Timestamp::now(), claimed };
@@ -149,13 +162,26 @@ fn unwritable(path: &Path, why: &io::Error) -> Error {
 }
 
 /// The session that was launched with this key before.
-fn earlier_of_key(here: &Here, ask: &Ask) -> Result<Option<Session>, Error> {
-    let Some(key) = &ask.key else { return Ok(None) };
-    let name = ask.agent.card().name;
-    let launches = here.host().launches().iter();
-    let mut same = launches.filter(|one| one.key.as_ref() == Some(key) && one.agent == name);
-    let Some(id) = same.find_map(|one| one.session.clone()) else { return Ok(None) };
-    super::status::status(here, &id, Depth::Glance).map(|found| Some(found.session))
+fn of_key(here: &Here, ask: &Ask, key: &str) -> Result<Option<Session>, Error> {
+    let (host, name) = (here.host(), ask.agent.card().name);
+    let same = |one: &&Launched| one.key.as_deref() == Some(key) && one.agent == name;
+    let launches: Vec<&Launched> = host.launches().iter().filter(same).collect();
+    if let Some(id) = launches.iter().find_map(|one| one.session.as_ref()) {
+        return super::status::status(here, id, Depth::Glance).map(|found| Some(found.session));
+    }
+    // Its caller is gone, and it has not named its session yet.
+    let lives =
+        |one: &&&Launched| !matches!(host.began(one.process.pid, one.process.start), Ok(None));
+    match launches.iter().find(lives) {
+        None => Ok(None),
+        Some(one) => {
+            let what = format!(
+                "pid {} was launched with this key and has no session yet",
+                one.process.pid
+            );
+            Err(Error::new(Kind::Refused, what).hint("try again when `agentctl list` shows its id"))
+        }
+    }
 }
 
 pub(super) fn program(host: &dyn Host, agent: &dyn Agent) -> Result<PathBuf, Error> {

@@ -220,9 +220,12 @@ fn name(session: &Value) -> String {
     }
 }
 
-/// `list` shows these only when asked for them.
+/// `list` shows these only when asked for them, the origin of a Claude Code session among them: it takes
+/// a look into all its neighbours.
 fn without_usage(mut session: Value) -> Value {
+    let claude = session["agent"] == "claude-code";
     let fields = session.as_object_mut().expect("a session is an object");
+    fields.retain(|name, _| !(claude && name == "forked_from"));
     fields.remove("tokens");
     fields.remove("cost_usd");
     session

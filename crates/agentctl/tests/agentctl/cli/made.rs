@@ -4,7 +4,7 @@ use crate::home::{Answer, Home};
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// All that people call; hidden commands are for ourselves and have no page.
-const COMMANDS: &[&str] = &[
+pub(super) const COMMANDS: &[&str] = &[
     "list",
     "status",
     "explain",

@@ -1,71 +1,51 @@
 //! Claude Code launched, waited for, stopped and resumed by agentctl.
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::EXE;
-use crate::support::{Stage, alive, ended, is_real, signal};
+use crate::driven::{Driven, path};
+use crate::support::{LIMIT, Stage, alive, ended, is_real, signal};
 
-#[test]
-fn launch_returns_a_session_that_is_there() {
-    let stage = Stage::new();
-    let gate = stage.sandbox.gate("answer");
-    let launched =
-        stage.launch(&["claude-code", "-p", &gate.until(), "--group", "g", "--label", "a=b"]);
-    let id = launched["session"]["id"].as_str().expect("it has an id").to_owned();
-    let pid = is_real(&launched["session"], EXE);
-    assert_eq!(launched["session"]["group"], "g");
-    assert_eq!(launched["session"]["labels"], json!({"a": "b"}));
-    stage.asked("until");
-    let working = stage.becomes(&id, &["working"], &alive("working", "headless"));
-    assert_eq!(working["pid"], pid);
-    gate.open();
-    let waited = stage.sandbox.agentctl(&["wait", &id, "--json"]);
-    assert_eq!(waited.code, Some(0), "{waited:?}");
-    let done = stage.becomes(&id, &[], &ended("done", "completed"));
-    assert_eq!((&done["exit_code"], &done["last"]), (&json!(0), &json!("released")));
+fn driven(stage: &Stage) -> Driven<'_> {
+    // Else it refuses all leave to root.
+    let set = vec![path("AGENTCTL_TEST_AGENTS"), ("IS_SANDBOX", "1".to_owned())];
+    Driven { stage, agent: "claude-code", set, is_real: &|session| is_real(session, EXE), own: &[] }
 }
 
 #[test]
-fn stop_ends_it_and_its_tool_and_resume_goes_on() {
-    let stage = Stage::new();
-    let tool = stage.sandbox.gate("tool");
-    let prompt = format!("MOCK:tool {}", tool.tool());
-    let more = ["--", "--allowedTools=Bash"];
-    let launched = stage.launch(&[&["claude-code", "-p", &prompt], &more[..]].concat());
-    let id = launched["session"]["id"].as_str().expect("it has an id").to_owned();
-    stage
-        .sandbox
-        .wait_for("running tool", crate::support::LIMIT, || tool.has_begun().then_some(()));
-    let refused = stage.sandbox.agentctl(&["launch", "claude-code", "-p", "MOCK:text hi"]);
-    assert_eq!(refused.code, Some(5), "{refused:?}");
-    let resumed = stage.sandbox.agentctl(&["resume", &id, "MOCK:text hi"]);
-    assert_eq!(resumed.code, Some(5), "{resumed:?}");
+fn launch_returns_a_session_that_is_there() {
+    driven(&Stage::new()).launches();
+}
 
-    let stopped = stage.sandbox.agentctl(&["stop", &id, "--json"]);
-    assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    let certificate: Value = stopped.json();
-    assert_eq!(certificate[0]["session"]["state"], "stopped", "{certificate:#}");
-    let survivors = certificate[0]["deaths"].as_array().expect("a list").iter();
-    assert_eq!(survivors.filter(|death| death["survived"].is_string()).count(), 0);
-    stage.becomes(&id, &[], &ended("stopped", "interrupted"));
-
-    let again = stage.sandbox.agentctl(&["resume", &id, "MOCK:text once more", "--wait", "--json"]);
-    assert_eq!(again.code, Some(0), "{again:?}");
-    let session = stage.becomes(&id, &[], &ended("done", "completed"));
-    assert_eq!(session["last"], "once more");
+#[test]
+fn launch_of_two_in_one_directory_is_two() {
+    driven(&Stage::new()).launches_two();
 }
 
 #[test]
 fn launch_of_what_dies_at_once_leaves_nothing() {
-    let stage = Stage::new();
-    let more = ["claude-code", "-p", "MOCK:text hi", "--", "--no-such-flag"];
-    let failed = stage.sandbox.agentctl(&[&["launch"], &more[..]].concat());
-    assert_eq!(failed.code, Some(6), "{failed:?}");
-    assert!(failed.stderr.contains("no-such-flag"), "{failed:?}");
-    let left = stage.sandbox.home().join(".local/state/agentctl/launches");
-    assert_eq!(std::fs::read_dir(left).map(Iterator::count).unwrap_or_default(), 0);
-    assert_eq!(stage.list(&["--all"]), Vec::<Value>::new());
+    driven(&Stage::new()).fails("--bogus");
+}
+
+#[test]
+fn stop_while_the_model_is_silent() {
+    driven(&Stage::new()).stops();
+}
+
+#[test]
+fn resume_goes_on_with_what_stop_ended_in_a_tool() {
+    driven(&Stage::new()).resumes();
+}
+
+#[test]
+fn launch_with_leave_to_read_changes_nothing() {
+    driven(&Stage::new()).reads();
+}
+
+#[test]
+fn resume_in_a_copy_leaves_the_session() {
+    driven(&Stage::new()).forks();
 }
 
 #[test]
@@ -94,7 +74,7 @@ fn launch_survives_its_terminal() {
     let line = format!("{}; sleep 1000", words.map(|word| format!("'{word}'")).join(" "));
     let terminal = stage.sandbox.run(&["sh", "-c", &line]).on_terminal();
     stage.asked("until");
-    let live = stage.sandbox.wait_for("live session", crate::support::LIMIT, || {
+    let live = stage.sandbox.wait_for("live session", LIMIT, || {
         stage.list(&[]).into_iter().find(|one| one["state"] == "working" && one["id"].is_string())
     });
     signal(Signal::HUP, terminal.pid());

@@ -1,14 +1,14 @@
 //! Many who launch in one directory at once.
 
 use crate::home::{Agents, Answer};
-use std::{fs, os::unix::fs::symlink, thread};
+use std::{collections::BTreeSet, fs, os::unix::fs::symlink, thread};
 
 /// One launch in each of these directories, at once.
-fn launch(agents: &Agents, dirs: &[&str]) -> Vec<Answer> {
+fn launch(agents: &Agents, dirs: &[&str], more: &[&str]) -> Vec<Answer> {
     thread::scope(|scope| {
         let one = |dir| {
             let args = ["launch", "claude-code", "-p", "hi", "--json", "--cwd", dir];
-            scope.spawn(move || agents.home.run(&args))
+            scope.spawn(move || agents.home.run(&[&args, more].concat()))
         };
         let all: Vec<_> = dirs.iter().map(|dir| one(*dir)).collect();
         all.into_iter().map(|one| one.join().expect("an answer")).collect()
@@ -25,7 +25,7 @@ fn exactly_one_wins_and_the_others_are_told_by_whom() {
         fs::write(work.join("repo/.git/HEAD"), "ref: refs/heads/main\n").expect("a file");
         symlink("repo/src", work.join("link")).expect("a link");
         agents.own();
-        let answers = launch(&agents, &["repo", "repo/src", "link"].repeat(5));
+        let answers = launch(&agents, &["repo", "repo/src", "link"].repeat(5), &[]);
         let (won, lost): (Vec<_>, Vec<_>) = answers.iter().partition(|one| one.code == Some(0));
         assert_eq!((won.len(), agents.started()), (1, 1), "{answers:#?}");
         let won = won[0].json();
@@ -51,7 +51,24 @@ fn different_directories_do_not_meet() {
     for dir in dirs {
         fs::create_dir_all(agents.home.work().join(dir)).expect("a folder");
     }
-    let answers = launch(&agents, &dirs);
+    let answers = launch(&agents, &dirs, &[]);
     let codes: Vec<_> = answers.iter().map(|one| one.code).collect();
     assert_eq!((codes, agents.started()), (vec![Some(0); 5], 5), "{answers:#?}");
+}
+
+#[test]
+fn one_key_is_one_session_wherever_it_is_asked_for() {
+    let agents = Agents::new();
+    let dirs = ["a", "b", "c", "d"];
+    for dir in dirs {
+        fs::create_dir_all(agents.home.work().join(dir)).expect("a folder");
+    }
+    let answers = launch(&agents, &dirs, &["--key", "nightly"]);
+    let ids: BTreeSet<String> =
+        answers.iter().map(|one| one.json()["session"]["id"].to_string()).collect();
+    assert_eq!((ids.len(), agents.started()), (1, 1), "{answers:#?}");
+    let again = launch(&agents, &["d"], &["--key", "nightly"]);
+    assert!(ids.contains(&again[0].json()["session"]["id"].to_string()), "{again:#?}");
+    let other = launch(&agents, &["d"], &["--key", "weekly", "--force"]);
+    assert_eq!((other[0].code, agents.started()), (Some(0), 2), "{other:#?}");
 }
