@@ -29,5 +29,9 @@ pub(super) fn asks_then_runs(stage: &Stage, gateway: &Gateway<'_>, id: &str) {
     stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
     stage.becomes(id, &["unknown", "working", "waiting"], &alive("working", "server"));
     tool.open();
+    // Its turn may end before the one that tells it of the command's end.
+    stage
+        .sandbox
+        .wait_for("three answers", LIMIT, || (stage.tokens(id)["output"] == 30).then_some(()));
     stage.becomes(id, ON_THE_WAY, &ended("done", "completed"));
 }

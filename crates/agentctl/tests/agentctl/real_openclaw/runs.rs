@@ -46,8 +46,6 @@ fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     assert_eq!(session["last"], "released");
 
     approval::asks_then_runs(&stage, &gateway, &id);
-    assert_eq!(stage.tokens(&id)["output"], 30, "three answers");
-
     let check = stage.absence(&id);
 
     // A run that failed, and one that was stopped, go on in the same session.
