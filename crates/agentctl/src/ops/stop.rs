@@ -3,7 +3,7 @@
 use super::{Here, interrupt::interrupt, list, status::status};
 use crate::{
     error::{Error, Kind},
-    host::{How, end},
+    host::{How, Refused, end},
     places,
     shim::stopped,
 };
@@ -56,7 +56,7 @@ pub(crate) fn stop(here: &Here, name: &str, manner: Manner) -> Result<Certificat
     may_stop(&session, name, manner)?;
     let deaths = match agent.stops_by(&session) {
         Some(words) => natively(here, agent, &words, &session, manner)?,
-        None => by_signal(agent, &session, manner)?,
+        None => by_signal(here, agent, &session, manner)?,
     };
     let name = session.id.clone().unwrap_or_else(|| name.to_owned());
     let after = status(&here.again(), &name, Depth::Glance).ok().map(|found| found.session);
@@ -109,11 +109,17 @@ fn may_stop(session: &Session, name: &str, manner: Manner) -> Result<(), Error> 
     Ok(())
 }
 
-fn by_signal(agent: &dyn Agent, session: &Session, manner: Manner) -> Result<Vec<Death>, Error> {
-    let holders: Vec<ProcKey> = match session.processes.is_empty() {
+fn by_signal(
+    here: &Here,
+    agent: &dyn Agent,
+    session: &Session,
+    manner: Manner,
+) -> Result<Vec<Death>, Error> {
+    let mut holders: Vec<ProcKey> = match session.processes.is_empty() {
         true => session.process.iter().cloned().collect(),
         false => session.processes.clone(),
     };
+    holders.extend(launcher(here, session).filter(|key| !holders.contains(key)));
     let signals = match manner.force {
         true => &[Signal::Kill],
         false => agent.ends_by(session.kind),
@@ -122,6 +128,7 @@ fn by_signal(agent: &dyn Agent, session: &Session, manner: Manner) -> Result<Vec
     for key in &holders {
         let receipt = written(session, key);
         match end(key, signals, manner.grace) {
+            Err(Refused::Gone) if !deaths.is_empty() => {} // it went with the first
             Ok(all) => deaths.extend(all.into_iter().map(|death| Death {
                 process: death.key,
                 comm: death.comm,
@@ -142,6 +149,13 @@ fn by_signal(agent: &dyn Agent, session: &Session, manner: Manner) -> Result<Vec
         }
     }
     Ok(deaths)
+}
+
+/// What we started to start the agent: npm has a program above it, which goes a moment after it.
+fn launcher(here: &Here, session: &Session) -> Option<ProcKey> {
+    let launch = session.launch_id.as_ref()?;
+    let receipt = here.host().launches().iter().find(|one| one.launch == *launch)?;
+    Some(receipt.process.clone())
 }
 
 /// Our receipt, so that what leaves no trace of an end on purpose is not taken for a crash.

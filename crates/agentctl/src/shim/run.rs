@@ -57,6 +57,7 @@ pub(crate) fn run(stage: &str, orders: &Path) -> u8 {
 /// leads from the caller to the agent.
 fn leave(orders: &Path) -> u8 {
     let _ = setsid(); // fails only for a leader, which has a session of its own
+    close_fds::set_fds_cloexec(3, &[]); // whoever waits for the end of a pipe of the caller's gets it
     match next(STAGES[1], orders) {
         Ok(_) => 0,
         Err(why) => {

@@ -126,6 +126,17 @@ fn a_full_disk() {
     assert!(failed > 4, "only {failed} were too small");
 }
 
+/// Whoever reads a pipe of the caller's to its end is not kept waiting by the agent.
+#[test]
+fn a_pipe_that_the_caller_left_open_ends_with_the_launch() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let mut piped = home.command("/bin/sh");
+    piped.args(["-c", r#"{ "$@" 3>&1 >&2; } | /bin/cat"#, "sh"]);
+    let answer = home.ask(piped.arg(home.program("agentctl")).args(LAUNCH));
+    assert_eq!((answer.code, agents.alive().is_empty()), (Some(0), false), "{answer:#?}");
+}
+
 /// Whoever launches may be an agent itself, launched by us.
 #[test]
 fn an_agent_that_launches_hands_nothing_of_itself_on() {
