@@ -100,9 +100,9 @@ impl Start<'_> {
             launch: self.launch.clone(),
             agent: ask.agent.card().name.to_owned(),
             session,
-            process: ProcKey { pid: 0, start: 0, boot: String::new() },
+            process: None,
             at: self.at,
-            log: self.receipt.with_extension("log"),
+            log: Some(self.receipt.with_extension("log")),
             group: ask.group.clone(),
             labels,
             key: ask.key.clone(),
@@ -116,6 +116,7 @@ impl Start<'_> {
             env: variables(plan, ask),
             without: inherited().into_iter().map(str::to_owned).collect(),
             receipt,
+            log: self.receipt.with_extension("log"),
             mark,
             first: match &plan.input {
                 Input::Open(text) => Some(text.clone()),
@@ -175,12 +176,16 @@ impl Start<'_> {
         }
     }
 
+    /// The agent's process, once the shim wrote it down.
+    fn process(&self) -> Option<ProcKey> {
+        let launch: Option<Launched> = one(&self.receipt);
+        launch?.process
+    }
+
     /// The agent is surely there no more.
     fn is_gone(&self) -> bool {
-        let launch: Option<Launched> = one(&self.receipt);
-        let began =
-            |one: Launched| self.here.again().host().began(one.process.pid, one.process.start);
-        launch.is_some_and(|launch| began(launch).is_ok_and(|there| there.is_none()))
+        let began = |key: ProcKey| self.here.again().host().began(key.pid, key.start);
+        self.process().is_some_and(|key| began(key).is_ok_and(|there| there.is_none()))
     }
 
     /// It is alive, and the agent itself says that it has the session: by its records, or by its output.
@@ -245,11 +250,10 @@ impl Start<'_> {
 
     /// Too long without a session: ended, with all that it started.
     fn hung(&self, reports: &Receiver<Report>, limit: Duration) -> Error {
-        let launch: Option<Launched> = one(&self.receipt);
         let signals = self.ask.agent.ends_by(None);
         let mut rest = String::new();
-        if let Some(launch) = &launch
-            && let Err(why) = end(&launch.process, signals, GRACE)
+        if let Some(process) = &self.process()
+            && let Err(why) = end(process, signals, GRACE)
         {
             rest = format!(", and cannot be ended: {why}");
         }
