@@ -1,6 +1,6 @@
 //! A launch that is under way: the shim is started, the session is waited for, or nothing is left.
 
-use super::{Ask, argv, inherited, unwritable, variables};
+use super::{Ask, argv, inherited, receipt, unwritable, variables};
 use crate::{
     error::{Error, Kind},
     host::{end, one},
@@ -13,11 +13,11 @@ use agentctl_core::{
     launch::{Id, Input, Plan},
     observe::History,
     proof::Source,
-    receipt::{Launched, SCHEMA},
+    receipt::Launched,
     select::{Filter, Order},
     wire::{Because, Session},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
@@ -84,31 +84,16 @@ impl Start<'_> {
 
     fn orders(&self, program: &Path, plan: &Plan) -> Orders {
         let ask = self.ask;
-        let after = |time| {
-            self.at
-                .saturating_add(SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX))
-                .ok()
-        };
         let (session, mark) = match &plan.id {
             Id::Chosen(id) => (Some(id.clone()), None),
             Id::Told(mark) => (None, Some(mark.clone())),
         };
-        let mut labels = ask.labels.clone();
-        labels.extend(ask.name.clone().map(|name| ("name".to_owned(), name)));
         let receipt = Launched {
-            schema: SCHEMA,
-            launch: self.launch.clone(),
-            agent: ask.agent.card().name.to_owned(),
             session,
-            process: None,
             at: self.at,
             log: Some(self.receipt.with_extension("log")),
-            group: ask.group.clone(),
-            labels,
-            key: ask.key.clone(),
-            deadline: ask.timeout.and_then(after),
             input: matches!(plan.input, Input::Open(_)).then(|| self.receipt.with_extension("in")),
-            exit: None,
+            ..receipt(ask, &self.launch)
         };
         Orders {
             argv: argv(program, plan, ask),
@@ -288,7 +273,7 @@ impl Start<'_> {
 }
 
 /// Tests cannot wait as long as people can.
-fn limit() -> Duration {
+pub(super) fn limit() -> Duration {
     let told = std::env::var("AGENTCTL_LAUNCH_LIMIT_MS").ok();
     told.and_then(|told| told.parse().ok()).map_or(LIMIT, Duration::from_millis)
 }
