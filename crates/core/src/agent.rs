@@ -4,6 +4,7 @@ use crate::{
     control::{self, Request, Target, Unheard},
     evidence::{Record, Role, Say},
     host::{Env, Host},
+    hosted::Hosted,
     ident::ProcKey,
     launch::{Ask, Plan, Signal},
     lines,
@@ -299,7 +300,13 @@ pub trait Agent: Sync {
         None
     }
     /// How to start it for this; an error says what it cannot do, and what to do instead.
-    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String>;
+    fn plan(&self, _: &Ask<'_>) -> Result<Plan, String> {
+        Err("its server runs its sessions".to_owned())
+    }
+    /// Its server runs its sessions: that is asked, and nothing is started.
+    fn hosted(&self) -> Option<&dyn Hosted> {
+        None
+    }
     /// Signals that end a process of this kind, the one that it likes best first.
     fn ends_by(&self, role: Option<Role>) -> &'static [Signal];
     /// One more message, as a process reads it that was started with an open input.

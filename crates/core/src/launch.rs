@@ -3,7 +3,7 @@
 //! Adapters turn an [`Ask`] into a [`Plan`]; they start nothing.
 
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 /// What an agent may do without asking, in one vocabulary for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,8 @@ pub struct Ask<'a> {
     pub earlier: Option<Earlier<'a>>,
     /// Stay there for more prompts.
     pub steerable: bool,
+    /// How long it may take, for servers: what we start ourselves is ended by our shim.
+    pub timeout: Option<Duration>,
 }
 
 /// Where an agent that chooses the id itself tells it in its output.

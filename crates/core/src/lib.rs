@@ -26,6 +26,7 @@ pub mod control;
 pub mod derive;
 pub mod evidence;
 pub mod host;
+pub mod hosted;
 pub mod ident;
 pub mod launch;
 pub mod lines;

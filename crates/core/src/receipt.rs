@@ -19,7 +19,7 @@ const KEPT_NAMELESS: SignedDuration = SignedDuration::from_hours(24);
 /// How far a clock may have been set back since.
 const SET_BACK: SignedDuration = SignedDuration::from_hours(1);
 
-/// We started an agent.
+/// We started an agent, or asked its server for a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launched {
     /// Number of the shape.
@@ -31,12 +31,14 @@ pub struct Launched {
     /// Its session, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The process that was started.
-    pub process: ProcKey,
+    /// The process that was started; none where a server that is not ours runs the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcKey>,
     /// When.
     pub at: Timestamp,
-    /// Where its output is.
-    pub log: PathBuf,
+    /// Where the output of that process is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
     /// The group it was launched in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,

@@ -30,6 +30,7 @@ const HEAD: [&str; 12] = [
     "send",
     "tests with the real one",
 ];
+const VERBS: [&str; 4] = ["launch", "resume", "stop", "send"];
 const BEGIN: &str = "<!-- Made by `cargo xtask gen`. -->\n";
 const END: &str = "<!-- Until here. -->\n";
 
@@ -73,8 +74,12 @@ fn row(root: &Path, card: &Card, pinned: &[(&str, String)]) -> Outcome<Vec<Strin
         yes(shown.tokens),
         yes(shown.cost),
     ];
-    let can = |verb: &str| tests.iter().any(|test| test.starts_with(&format!("{verb}_")));
-    cells.extend(["launch", "resume", "stop", "send"].map(|verb| yes(can(verb))));
+    // A test begins with the verbs that it is about.
+    let about = |test: &str, verb: &str| {
+        test.split('_').take_while(|word| VERBS.contains(word)).any(|word| word == verb)
+    };
+    let can = |verb: &str| tests.iter().any(|test| about(test, verb));
+    cells.extend(VERBS.map(|verb| yes(can(verb))));
     cells.push(tests.len().to_string());
     Ok(cells)
 }

@@ -99,7 +99,10 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
             let log = session.log.clone();
             view::json(&wire::Launch { schema: wire::SCHEMA, session, log })?;
         }
-        false => view::launch::started(&session, ops::launch::bound_to().as_deref())?,
+        false => {
+            let own = ops::launch::bound_to().filter(|_| !session.shared);
+            view::launch::started(&session, own.as_deref())?;
+        }
     }
     Ok(code)
 }

@@ -73,7 +73,8 @@ impl Receipts {
         let exit = one::<Exit>(&stem.with_extension("exit"));
         launch.exit = exit.filter(|exit| exit.schema == SCHEMA);
         // Few are stale: only of those the kernel is asked.
-        match launch.is_stale(now, false) && !lives(&launch.process, kernel) {
+        let lives = || launch.process.as_ref().is_some_and(|process| lives(process, kernel));
+        match launch.is_stale(now, false) && !lives() {
             true => self.goes(group, "its process is gone, and its time is over"),
             false => self.launches.push(launch),
         }

@@ -13,8 +13,9 @@ use std::{
 };
 
 const TICK: Duration = Duration::from_millis(50);
-/// A server may be busy; it answers before it has ended anything.
-const LEAST: Duration = Duration::from_secs(10);
+/// A server may be busy, and answers before it has ended anything. OpenClaw's 2026.9.6 answers nobody for
+/// many seconds on a slow machine.
+const LEAST: Duration = Duration::from_secs(30);
 
 /// The session once its turn is over; `None` where its process takes no such call.
 pub(super) fn interrupt(

@@ -1,5 +1,6 @@
 //! Starts an agent, and returns once its session is really there.
 
+mod hosted;
 mod start;
 
 use super::{
@@ -16,12 +17,14 @@ use agentctl_core::{
     agent::{Agent, Depth},
     agents,
     host::Host,
+    ident::ProcKey,
     launch::{self, Earlier, Input, Permission, Plan},
     policy::Sharing,
-    receipt::Launched,
+    receipt::{Launched, SCHEMA},
     wire::{self, DryRun, Session},
 };
-use jiff::Timestamp;
+use hosted::Hosting;
+use jiff::{SignedDuration, Timestamp};
 use start::Start;
 use std::{
     collections::BTreeMap,
@@ -56,6 +59,9 @@ pub(crate) struct Ask {
 
 /// What a launch would do.
 pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
+    if let Some(server) = ask.agent.hosted() {
+        return hosted::dry(here, ask, server);
+    }
     let id = fresh_id();
     let plan = plan(ask, &id, "LAUNCH")?;
     let program = program(here.host(), ask.agent)?;
@@ -71,6 +77,7 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
             Input::Nothing => "nothing",
         }
         .to_owned(),
+        requests: Vec::new(),
     })
 }
 
@@ -93,14 +100,21 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
 fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
     let dir = state.join(LAUNCHES);
     make_dir(&dir).map_err(|why| unwritable(&dir, &why))?;
-    let program = program(here.host(), ask.agent)?;
     let (id, launch) = (fresh_id(), fresh_id().replace('-', "")[..12].to_owned());
+    let receipt = dir.join(format!("{launch}.json"));
+    let claim = || {
+        let who = format!("{} by pid {}", ask.agent.card().name, std::process::id());
+        let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
+        let claim = Claim { state, dir: &ask.cwd, sharing, who: &who };
+        Claimed::take(here, &claim)
+    };
+    if let Some(hosted) = ask.agent.hosted() {
+        return Hosting { here, ask, hosted, launch, receipt }.launch(claim);
+    }
+    let program = program(here.host(), ask.agent)?;
     let plan = plan(ask, &id, &launch)?;
-    let who = format!("{} by pid {}", ask.agent.card().name, std::process::id());
-    let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
-    let claim = Claim { state, dir: &ask.cwd, sharing, who: &who };
-    let claimed = Claimed::take(here, &claim)?;
-    let (receipt, id) = (dir.join(format!("{launch}.json")), plan.id.clone());
+    let claimed = claim()?;
+    let id = plan.id.clone();
     let start = Start { here, ask, receipt, launch, id, at: Timestamp::now(), claimed };
     let reports = start.begin(&program, &plan)?;
     start.follow(&reports)
@@ -170,15 +184,11 @@ fn of_key(here: &Here, ask: &Ask, key: &str) -> Result<Option<Session>, Error> {
         return super::status::status(here, id, Depth::Glance).map(|found| Some(found.session));
     }
     // Its caller is gone, and it has not named its session yet.
-    let lives =
-        |one: &&&Launched| !matches!(host.began(one.process.pid, one.process.start), Ok(None));
-    match launches.iter().find(lives) {
+    let lives = |key: &&ProcKey| !matches!(host.began(key.pid, key.start), Ok(None));
+    match launches.iter().filter_map(|one| one.process.as_ref()).find(lives) {
         None => Ok(None),
-        Some(one) => {
-            let what = format!(
-                "pid {} was launched with this key and has no session yet",
-                one.process.pid
-            );
+        Some(key) => {
+            let what = format!("pid {} was launched with this key and has no session yet", key.pid);
             Err(Error::new(Kind::Refused, what).hint("try again when `agentctl list` shows its id"))
         }
     }
@@ -195,11 +205,17 @@ pub(super) fn program(host: &dyn Host, agent: &dyn Agent) -> Result<PathBuf, Err
     })
 }
 
-fn plan(asked: &Ask, id: &str, launch: &str) -> Result<Plan, Error> {
-    let ask = asked;
+fn plan(ask: &Ask, id: &str, launch: &str) -> Result<Plan, Error> {
+    let title = ask.agent.card().title;
+    let plan = ask.agent.plan(&native(ask, id, launch));
+    plan.map_err(|why| Error::new(Kind::Usage, format!("{title} cannot be started so: {why}")))
+}
+
+/// What is asked of the agent's adapter.
+fn native<'a>(ask: &'a Ask, id: &'a str, launch: &'a str) -> launch::Ask<'a> {
     let earlier =
         ask.earlier.as_ref().map(|(id, record, fork)| Earlier { id, record, fork: *fork });
-    let ask = launch::Ask {
+    launch::Ask {
         prompt: &ask.prompt,
         cwd: &ask.cwd,
         id,
@@ -210,10 +226,33 @@ fn plan(asked: &Ask, id: &str, launch: &str) -> Result<Plan, Error> {
         name: ask.name.as_deref(),
         earlier,
         steerable: ask.steerable,
+        timeout: ask.timeout,
+    }
+}
+
+/// What we alone know of a launch that begins now.
+fn receipt(ask: &Ask, launch: &str) -> Launched {
+    let at = Timestamp::now();
+    let after = |time| {
+        at.saturating_add(SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)).ok()
     };
-    let title = asked.agent.card().title;
-    let plan = asked.agent.plan(&ask);
-    plan.map_err(|why| Error::new(Kind::Usage, format!("{title} cannot be started so: {why}")))
+    let mut labels = ask.labels.clone();
+    labels.extend(ask.name.clone().map(|name| ("name".to_owned(), name)));
+    Launched {
+        schema: SCHEMA,
+        launch: launch.to_owned(),
+        agent: ask.agent.card().name.to_owned(),
+        session: None,
+        process: None,
+        at,
+        log: None,
+        group: ask.group.clone(),
+        labels,
+        key: ask.key.clone(),
+        deadline: ask.timeout.and_then(after),
+        input: None,
+        exit: None,
+    }
 }
 
 fn argv(program: &Path, plan: &Plan, ask: &Ask) -> Vec<String> {

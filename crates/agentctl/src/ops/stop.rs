@@ -74,7 +74,9 @@ pub(crate) fn live(here: &Here, groups: &[String]) -> Vec<String> {
         limit: None,
     };
     let live = list::list(here, &ask).sessions.into_iter();
-    let live = live.filter(|session| session.live && !session.shared);
+    // A group was given by whoever launched: what a server runs of it is meant too.
+    let meant = |session: &Session| !session.shared || !groups.is_empty();
+    let live = live.filter(|session| session.live && meant(session));
     live.filter_map(|session| session.id.or(session.pid.map(|pid| format!("pid:{pid}")))).collect()
 }
 
@@ -155,7 +157,7 @@ fn by_signal(
 fn launcher(here: &Here, session: &Session) -> Option<ProcKey> {
     let launch = session.launch_id.as_ref()?;
     let receipt = here.host().launches().iter().find(|one| one.launch == *launch)?;
-    Some(receipt.process.clone())
+    receipt.process.clone()
 }
 
 /// Our receipt, so that what leaves no trace of an end on purpose is not taken for a crash.

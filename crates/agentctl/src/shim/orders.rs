@@ -20,6 +20,8 @@ pub(crate) struct Orders {
     pub(crate) without: Vec<String>,
     /// The receipt, all but the process, which is not there yet.
     pub(crate) receipt: Launched,
+    /// Where its output goes.
+    pub(crate) log: PathBuf,
     /// Where the agent's output names its session, if the id was not chosen.
     pub(crate) mark: Option<Mark>,
     /// The first words of an input that stays open.

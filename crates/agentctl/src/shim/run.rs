@@ -10,7 +10,7 @@ use crate::{
     host::{Handle, end, key_of},
     write::whole,
 };
-use agentctl_core::receipt::{Exit, Launched, SCHEMA, Stopped, VARIABLE};
+use agentctl_core::receipt::{Exit, SCHEMA, Stopped, VARIABLE};
 use jiff::Timestamp;
 use rustix::{
     fs::{FlockOperation, flock},
@@ -86,9 +86,9 @@ fn stay(path: &Path) -> u8 {
         }
     };
     if let Ok(key) = key_of(child.id()) {
-        orders.receipt.process = key; // else it is gone, and was collected by nobody but us
+        orders.receipt.process = Some(key); // else it is gone, and was collected by nobody but us
     }
-    let receipt = orders.receipt.log.with_extension("json");
+    let receipt = orders.log.with_extension("json");
     watch(child, orders, &receipt)
 }
 
@@ -96,9 +96,9 @@ fn stay(path: &Path) -> u8 {
 fn become_it(path: &Path) -> u8 {
     let Some(mut orders) = read(path) else { return 1 };
     let _ = fs::remove_file(path);
-    let receipt = orders.receipt.log.with_extension("json");
+    let receipt = orders.log.with_extension("json");
     let told = key_of(std::process::id()).map_err(|why| why.to_string()).and_then(|key| {
-        orders.receipt.process = key;
+        orders.receipt.process = Some(key);
         whole(&receipt, &orders.receipt)
             .map_err(|why| format!("cannot write {}: {why}", receipt.display()))
     });
@@ -120,8 +120,8 @@ fn become_it(path: &Path) -> u8 {
 }
 
 fn start(orders: &Orders) -> Result<Command, String> {
-    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&orders.receipt.log);
-    let log = log.map_err(|why| format!("cannot open {}: {why}", orders.receipt.log.display()))?;
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&orders.log);
+    let log = log.map_err(|why| format!("cannot open {}: {why}", orders.log.display()))?;
     let twin = log.try_clone().map_err(|why| why.to_string())?;
     let [program, words @ ..] = orders.argv.as_slice() else {
         return Err("no program is named".to_owned());
@@ -153,7 +153,8 @@ fn open_input(fifo: &Path, first: &str) -> io::Result<File> {
 /// Waits for the agent's end, and does what is due meanwhile.
 fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
     let began = Instant::now();
-    let handle = Handle::open(&orders.receipt.process).ok();
+    let process = orders.receipt.process.clone();
+    let handle = process.as_ref().and_then(|process| Handle::open(process).ok());
     let mut locked = true;
     let mut overdue = false;
     loop {
@@ -162,7 +163,7 @@ fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
             return ended(status, &orders, overdue);
         }
         name(&mut orders, receipt);
-        bound(&orders.receipt.log);
+        bound(&orders.log);
         if locked && began.elapsed() > LOCKED {
             let _ = flock(io::stderr(), FlockOperation::Unlock);
             locked = false;
@@ -170,8 +171,9 @@ fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
         if orders.receipt.deadline.is_some_and(|deadline| deadline <= Timestamp::now()) && !overdue
         {
             overdue = true;
-            stop(&orders.receipt);
-            let _ = end(&orders.receipt.process, &orders.ends_by, GRACE); // its end is seen below
+            stop(&orders);
+            // Its end is seen below.
+            let _ = process.as_ref().map(|process| end(process, &orders.ends_by, GRACE));
         }
         let waits = match (orders.mark.is_some(), locked) {
             (true, _) => TICK,
@@ -197,7 +199,7 @@ fn rest(handle: Option<&Handle>, time: Duration) {
 fn name(orders: &mut Orders, receipt: &Path) {
     let Some(mark) = &orders.mark else { return };
     let mut head = Vec::new();
-    let log = File::open(&orders.receipt.log).map(|log| log.take(1 << 20).read_to_end(&mut head));
+    let log = File::open(&orders.log).map(|log| log.take(1 << 20).read_to_end(&mut head));
     if log.is_err() {
         return;
     }
@@ -217,15 +219,15 @@ fn bound(log: &Path) {
 }
 
 /// Its end at its deadline is on purpose.
-fn stop(receipt: &Launched) {
-    let (Some(session), Some(state)) = (&receipt.session, receipt.log.ancestors().nth(2)) else {
-        return;
-    };
+fn stop(orders: &Orders) {
+    let receipt = &orders.receipt;
+    let (Some(session), Some(process)) = (&receipt.session, &receipt.process) else { return };
+    let Some(state) = orders.log.ancestors().nth(2) else { return };
     let stop = Stopped {
         schema: SCHEMA,
         agent: receipt.agent.clone(),
         session: session.clone(),
-        process: receipt.process.clone(),
+        process: process.clone(),
         at: Timestamp::now(),
     };
     let _ = stopped(state, &stop);
@@ -234,7 +236,7 @@ fn stop(receipt: &Launched) {
 fn ended(status: ExitStatus, orders: &Orders, overdue: bool) -> u8 {
     let (code, signal) = (status.code(), status.signal());
     let exit = Exit { schema: SCHEMA, code, signal, at: Timestamp::now(), overdue };
-    let log = &orders.receipt.log;
+    let log = &orders.log;
     if log.with_extension("json").exists() {
         let _ = whole(&log.with_extension("exit"), &exit);
     } // else the launch failed, and nothing is to be left of it

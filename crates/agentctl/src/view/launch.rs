@@ -10,6 +10,12 @@ use std::io::{self, Write};
 /// How an agent would be started.
 pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     let mut out = io::stdout().lock();
+    for call in &dry.requests {
+        writeln!(out, "{} {}", call.method, one_line(&call.params.to_string()))?;
+    }
+    if !dry.requests.is_empty() {
+        return writeln!(out, "# asked of its server; nothing is started");
+    }
     let words: Vec<String> = dry.argv.iter().map(|word| shell_word(&one_line(word))).collect();
     writeln!(out, "cd {}", shell_word(&dry.cwd.to_string_lossy()))?;
     for (name, value) in &dry.env {

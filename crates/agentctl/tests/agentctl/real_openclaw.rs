@@ -3,6 +3,7 @@
 mod approval;
 mod local;
 mod runs;
+mod verbs;
 
 use std::cell::RefCell;
 use std::net::{TcpListener, TcpStream};

@@ -55,7 +55,7 @@ impl Survey<'_> {
         let own: Vec<Launched> =
             self.host.launches().iter().filter(|one| one.agent == name).cloned().collect();
         for receipt in own {
-            let key = &receipt.process;
+            let Some(key) = &receipt.process else { continue };
             let seen = self.live.iter().any(|one| one.launch.as_ref() == Some(&receipt.launch));
             let held =
                 |one: &Candidate| one.is_held() && one.id.is_some() && one.id == receipt.session;

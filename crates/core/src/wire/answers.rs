@@ -1,7 +1,7 @@
 //! Whole answers of commands.
 
 use super::Session;
-use crate::{agent::Message, ident::ProcKey, observe};
+use crate::{agent::Message, hosted::Call, ident::ProcKey, observe};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -120,4 +120,7 @@ pub struct DryRun {
     pub without: Vec<String>,
     /// What it reads.
     pub input: String,
+    /// What its server is asked for, where that runs its sessions: then nothing is started.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Call>,
 }

@@ -239,7 +239,7 @@ impl Session {
             labels: launch.labels,
             overdue: self.live && launch.deadline.is_some_and(|deadline| deadline < now),
             deadline: launch.deadline,
-            log: Some(launch.log),
+            log: launch.log,
             launch_id: Some(launch.launch),
             ..self
         }

@@ -1,6 +1,6 @@
 //! A launch that is under way: the shim is started, the session is waited for, or nothing is left.
 
-use super::{Ask, argv, inherited, unwritable, variables};
+use super::{Ask, argv, inherited, receipt, unwritable, variables};
 use crate::{
     error::{Error, Kind},
     host::{end, one},
@@ -13,11 +13,11 @@ use agentctl_core::{
     launch::{Id, Input, Plan},
     observe::History,
     proof::Source,
-    receipt::{Launched, SCHEMA},
+    receipt::Launched,
     select::{Filter, Order},
     wire::{Because, Session},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
@@ -84,31 +84,16 @@ impl Start<'_> {
 
     fn orders(&self, program: &Path, plan: &Plan) -> Orders {
         let ask = self.ask;
-        let after = |time| {
-            self.at
-                .saturating_add(SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX))
-                .ok()
-        };
         let (session, mark) = match &plan.id {
             Id::Chosen(id) => (Some(id.clone()), None),
             Id::Told(mark) => (None, Some(mark.clone())),
         };
-        let mut labels = ask.labels.clone();
-        labels.extend(ask.name.clone().map(|name| ("name".to_owned(), name)));
         let receipt = Launched {
-            schema: SCHEMA,
-            launch: self.launch.clone(),
-            agent: ask.agent.card().name.to_owned(),
             session,
-            process: ProcKey { pid: 0, start: 0, boot: String::new() },
             at: self.at,
-            log: self.receipt.with_extension("log"),
-            group: ask.group.clone(),
-            labels,
-            key: ask.key.clone(),
-            deadline: ask.timeout.and_then(after),
+            log: Some(self.receipt.with_extension("log")),
             input: matches!(plan.input, Input::Open(_)).then(|| self.receipt.with_extension("in")),
-            exit: None,
+            ..receipt(ask, &self.launch)
         };
         Orders {
             argv: argv(program, plan, ask),
@@ -116,6 +101,7 @@ impl Start<'_> {
             env: variables(plan, ask),
             without: inherited().into_iter().map(str::to_owned).collect(),
             receipt,
+            log: self.receipt.with_extension("log"),
             mark,
             first: match &plan.input {
                 Input::Open(text) => Some(text.clone()),
@@ -175,12 +161,16 @@ impl Start<'_> {
         }
     }
 
+    /// The agent's process, once the shim wrote it down.
+    fn process(&self) -> Option<ProcKey> {
+        let launch: Option<Launched> = one(&self.receipt);
+        launch?.process
+    }
+
     /// The agent is surely there no more.
     fn is_gone(&self) -> bool {
-        let launch: Option<Launched> = one(&self.receipt);
-        let began =
-            |one: Launched| self.here.again().host().began(one.process.pid, one.process.start);
-        launch.is_some_and(|launch| began(launch).is_ok_and(|there| there.is_none()))
+        let began = |key: ProcKey| self.here.again().host().began(key.pid, key.start);
+        self.process().is_some_and(|key| began(key).is_ok_and(|there| there.is_none()))
     }
 
     /// It is alive, and the agent itself says that it has the session: by its records, or by its output.
@@ -245,11 +235,10 @@ impl Start<'_> {
 
     /// Too long without a session: ended, with all that it started.
     fn hung(&self, reports: &Receiver<Report>, limit: Duration) -> Error {
-        let launch: Option<Launched> = one(&self.receipt);
         let signals = self.ask.agent.ends_by(None);
         let mut rest = String::new();
-        if let Some(launch) = &launch
-            && let Err(why) = end(&launch.process, signals, GRACE)
+        if let Some(process) = &self.process()
+            && let Err(why) = end(process, signals, GRACE)
         {
             rest = format!(", and cannot be ended: {why}");
         }
@@ -284,7 +273,7 @@ impl Start<'_> {
 }
 
 /// Tests cannot wait as long as people can.
-fn limit() -> Duration {
+pub(super) fn limit() -> Duration {
     let told = std::env::var("AGENTCTL_LAUNCH_LIMIT_MS").ok();
     told.and_then(|told| told.parse().ok()).map_or(LIMIT, Duration::from_millis)
 }

@@ -9,8 +9,9 @@ use crate::{
     control::{Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
-    launch::{Ask, Plan, Signal},
-    proof::shell_word,
+    hosted::Hosted,
+    launch::Signal,
+    proof::{Source, shell_word},
 };
 use std::{
     ffi::OsString,
@@ -77,8 +78,8 @@ impl Agent for OpenClaw {
         Some(Part::Agent(Role::Server))
     }
 
-    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
-        launch::plan(ask)
+    fn hosted(&self) -> Option<&dyn Hosted> {
+        Some(self)
     }
 
     fn ends_by(&self, role: Option<Role>) -> &'static [Signal] {
@@ -92,6 +93,18 @@ impl Agent for OpenClaw {
         request: Request<'_>,
     ) -> Result<(), Unheard> {
         control::ask(host, target, request)
+    }
+
+    fn wakes(&self) -> bool {
+        true
+    }
+
+    fn mark(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        control::mark(host, stub)
+    }
+
+    fn shows(&self, host: &dyn Host, stub: &Stub, said: (u64, &str)) -> io::Result<Option<Source>> {
+        control::shows(host, stub, said)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

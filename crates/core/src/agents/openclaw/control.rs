@@ -1,10 +1,16 @@
 //! Requests to the gateway that runs a session.
 
-use super::gateway::{self, Line};
+use super::{
+    database,
+    gateway::{self, Line},
+    store,
+};
 use crate::{
+    agent::Stub,
     agents::json,
-    control::{Request, Target, Unheard},
+    control::{Request, Target, Unheard, line_since},
     host::Host,
+    proof::Source,
 };
 use serde_json::{Value, json};
 use std::io;
@@ -15,40 +21,64 @@ pub(super) fn ask(
     target: &Target<'_>,
     request: Request<'_>,
 ) -> Result<(), Unheard> {
-    if let Request::Say(_) = request {
-        // 2026.9.6 writes the time before what it is sent: its store would never show the message.
-        let why = "its gateway takes messages by `openclaw agent --session-key KEY -m TEXT`";
-        return Err(Unheard::Refused(why.to_owned()));
-    }
     let line = gateway::line(host, target.store, target.process).map_err(Unheard::Failed)?;
     let mut line = line.ok_or(Unheard::NoChannel)?;
-    let rows = line.rows().map_err(Unheard::Silent)?;
-    let row = rows.iter().find(|row| json::text(row, "sessionId") == Some(target.id));
-    let key = row.and_then(|row| json::text(row, "key"));
-    let key = key.ok_or_else(|| Unheard::Refused("no run of it is active".to_owned()))?;
     match request {
-        Request::Say(_) | Request::Interrupt => {
-            call(&mut line, "sessions.abort", json!({ "key": key })).map(|_| ())
+        Request::Say(text) => {
+            let stub = store::find(host, target.store, target.id);
+            let key = stub.and_then(|stub| store::key(host, &stub.path, target.id));
+            let key = key.ok_or_else(|| refused("its key has another transcript since"))?;
+            // It knows a message that it was sent before by this.
+            let once = format!("agentctl-{}", host.now().as_nanosecond());
+            let params = json!({
+                "sessionKey": key, "sessionId": target.id, "message": text, "idempotencyKey": once,
+            });
+            line.call("chat.send", params).map(|_| ())
         }
-        Request::Allow => decide(&mut line, key, "allow-once"),
-        Request::Deny => decide(&mut line, key, "deny"),
+        Request::Interrupt => {
+            let key = active(&mut line, target.id)?;
+            line.call("sessions.abort", json!({ "key": key })).map(|_| ())
+        }
+        Request::Allow => decide(&mut line, target.id, "allow-once"),
+        Request::Deny => decide(&mut line, target.id, "deny"),
     }
 }
 
-fn decide(line: &mut Line, key: &str, decision: &str) -> Result<(), Unheard> {
-    let asks = call(line, "exec.approval.list", json!({}))?;
-    let own = |ask: &&Value| json::text(&ask["request"], "sessionKey") == Some(key);
-    let ask = asks.as_array().into_iter().flatten().find(own);
-    let id = ask.and_then(|ask| json::text(ask, "id"));
-    let id = id.ok_or_else(|| Unheard::Refused("it asks for no approval".to_owned()))?;
-    let leave = json!({ "id": id, "decision": decision });
-    call(line, "exec.approval.resolve", leave).map(|_| ())
+fn refused(why: &str) -> Unheard {
+    Unheard::Refused(why.to_owned())
 }
 
-fn call(line: &mut Line, method: &str, params: Value) -> Result<Value, Unheard> {
-    let id = line.say(method, params).map_err(Unheard::Failed)?;
-    line.answer(&id).map_err(|why| match why.kind() {
-        io::ErrorKind::PermissionDenied => Unheard::Refused(why.to_string()),
-        _ => Unheard::Silent(why),
-    })
+/// The key of a session with a run.
+fn active(line: &mut Line, id: &str) -> Result<String, Unheard> {
+    let rows = line.rows().map_err(Unheard::Silent)?;
+    let row = rows.iter().find(|row| json::text(row, "sessionId") == Some(id));
+    let key = row.and_then(|row| json::string(row, "key"));
+    key.ok_or_else(|| refused("no run of it is active"))
+}
+
+fn decide(line: &mut Line, id: &str, decision: &str) -> Result<(), Unheard> {
+    let key = active(line, id)?;
+    let asks = line.call("exec.approval.list", json!({}))?;
+    let own = |ask: &&Value| json::text(&ask["request"], "sessionKey") == Some(&*key);
+    let ask = asks.as_array().into_iter().flatten().find(own);
+    let id = ask.and_then(|ask| json::text(ask, "id"));
+    let id = id.ok_or_else(|| refused("it asks for no approval"))?;
+    line.call("exec.approval.resolve", json!({ "id": id, "decision": decision })).map(|_| ())
+}
+
+/// Where messages that come from now on will stand: in a database they are known by their time.
+pub(super) fn mark(host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+    match store::is_database(stub) {
+        true => Ok(u64::try_from(host.now().as_millisecond()).unwrap_or_default()),
+        false => Ok(host.open(&stub.path)?.size()),
+    }
+}
+
+/// What shows a message that came since that mark.
+pub(super) fn shows(host: &dyn Host, stub: &Stub, said: (u64, &str)) -> io::Result<Option<Source>> {
+    if store::is_database(stub) {
+        return database::received(host, stub, said);
+    }
+    let is_it = |line: &[u8]| store::is_prompt(&json::object(line), said.1);
+    line_since(host, &stub.path, said, &is_it)
 }

@@ -1,15 +1,16 @@
 //! Sessions since 2026.7: one SQLite database an agent, schema 23 in 2026.9.6.
 
-use super::{entry::Entry, transcript::Transcript};
+use super::{entry::Entry, store, transcript::Transcript};
 use crate::{
     agent::{Depth, Message, Stub},
     agents::{json, pi::messages},
+    control::plain,
     evidence::Record,
     host::{Cell, Host},
     proof::Source,
 };
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     io::{self, Read},
     path::Path,
@@ -70,6 +71,24 @@ pub(super) fn running(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
 pub(super) fn one(host: &dyn Host, db: &Path, id: &str) -> io::Result<Option<Entry>> {
     let found = sessions(host, db, "where ids.id = ?1", &[Cell::Text(id.to_owned())])?;
     Ok(found.into_iter().next())
+}
+
+/// The key whose newest transcript this is.
+pub(super) fn key(host: &dyn Host, db: &Path, id: &str) -> Option<String> {
+    let sql = "select session_key from session_nodes where current_session_id = ?1";
+    first(host, db, sql, id)
+}
+
+/// The newest transcript of a key that ends so.
+pub(super) fn of_key(host: &dyn Host, db: &Path, end: &str) -> Option<String> {
+    let sql = "select current_session_id from session_nodes
+        where substr(session_key, -length(?1)) = ?1";
+    first(host, db, sql, end)
+}
+
+fn first(host: &dyn Host, db: &Path, sql: &str, arg: &str) -> Option<String> {
+    let rows = host.rows(db, sql, &[Cell::Text(arg.to_owned())]).ok()?;
+    rows.first()?.first()?.text().map(str::to_owned)
 }
 
 fn entry(row: &[Cell]) -> Option<Entry> {
@@ -165,6 +184,49 @@ pub(super) fn since(host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Me
     let events = events(host, stub, "and seq >= ?2 order by seq", &[from])?;
     let next = events.last().map_or(at, |(seq, _)| seq + 1);
     Ok((events.iter().flat_map(|(_, one)| messages::of(one)).collect(), next))
+}
+
+/// What shows a message that came since then. While a run goes on it stands among the inputs that are
+/// still to be read (2026.9.6), and in the transcript once the model is asked.
+pub(super) fn received(
+    host: &dyn Host,
+    stub: &Stub,
+    (since, text): (u64, &str),
+) -> io::Result<Option<Source>> {
+    let args =
+        [Cell::Text(stub.id.clone()), Cell::Number(i64::try_from(since).unwrap_or(i64::MAX))];
+    let sql = "select message_json from session_pending_inputs
+        where session_id = ?1 and accepted_at >= ?2 and state = 'queued'";
+    // Releases without that table keep no such inputs.
+    let inputs = host.rows(&stub.path, sql, &args).unwrap_or_default().into_iter();
+    let input = |row: Vec<Cell>| {
+        let message = json::object(row.first()?.text()?.as_bytes());
+        Some(json!({ "type": "message", "message": message }))
+    };
+    let written = events(host, stub, "and created_at >= ?2 order by seq", &args[1..])?;
+    let mut all = inputs.filter_map(input).chain(written.into_iter().map(|(_, event)| event));
+    let found = all.find(|event| store::is_prompt(event, text));
+    let once = found.and_then(|event| json::string(&event["message"], "idempotencyKey"));
+    Ok(once.map(|once| Source::Row {
+        path: stub.path.clone(),
+        query: wherever(&stub.id, &once),
+        shows: plain(text).to_owned(),
+    }))
+}
+
+/// A query for a message, read by the model or not yet.
+fn wherever(id: &str, once: &str) -> String {
+    let is_it = |name: &str| {
+        let quoted = |text: &str| text.replace('\'', "''");
+        format!("session_id = '{}' and {name} = '{}'", quoted(id), quoted(once))
+    };
+    format!(
+        "select message_json from session_pending_inputs where {} union all \
+         select event_json from transcript_events join transcript_event_identities \
+         using (session_id, seq) where {}",
+        is_it("idempotency_key"),
+        is_it("message_idempotency_key")
+    )
 }
 
 fn events(

@@ -8,10 +8,12 @@ use super::{
 use crate::{
     agent::{About, Claim, Trail},
     agents::json,
+    control::Unheard,
     evidence::{Need, Role, Say},
     host::{self, Host, Talk},
     ident::ProcKey,
     proof::Source,
+    text,
 };
 use serde_json::{Value, json};
 use std::{collections::HashMap, io, net::SocketAddr, path::Path};
@@ -137,6 +139,16 @@ impl Waits {
     }
 }
 
+fn code(error: &Value) -> &str {
+    let code = json::text(&error["details"], "code").or_else(|| json::text(error, "code"));
+    code.unwrap_or("no reason given")
+}
+
+/// What the gateway says of a refusal.
+pub(super) fn words(error: &Value) -> String {
+    text::one_line(json::text(error, "message").unwrap_or_else(|| code(error)))
+}
+
 pub(super) struct Line {
     talk: Box<dyn Talk>,
     asked: u64,
@@ -202,7 +214,7 @@ impl Line {
         }
     }
 
-    pub(super) fn say(&mut self, method: &str, params: Value) -> io::Result<String> {
+    fn say(&mut self, method: &str, params: Value) -> io::Result<String> {
         self.asked += 1;
         let id = format!("agentctl-{}", self.asked);
         let frame = json!({ "type": "req", "id": id, "method": method, "params": params });
@@ -210,8 +222,24 @@ impl Line {
         Ok(id)
     }
 
+    /// The answer to a request that holds no secret: refusals are told in the gateway's own words.
+    pub(super) fn call(&mut self, method: &str, params: Value) -> Result<Value, Unheard> {
+        let id = self.say(method, params).map_err(Unheard::Failed)?;
+        match self.reply(&id).map_err(Unheard::Silent)? {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(Unheard::Refused(format!("it refuses: {}", words(&error)))),
+        }
+    }
+
     /// The answer to a request. Refusals are told by their codes: words might repeat what we sent.
-    pub(super) fn answer(&mut self, id: &str) -> io::Result<Value> {
+    fn answer(&mut self, id: &str) -> io::Result<Value> {
+        self.reply(id)?.map_err(|error| {
+            let why = format!("it refuses: {}", code(&error));
+            io::Error::new(io::ErrorKind::PermissionDenied, why)
+        })
+    }
+
+    fn reply(&mut self, id: &str) -> io::Result<Result<Value, Value>> {
         let mut frame = loop {
             if let Some(early) = self.early.remove(id) {
                 break early;
@@ -220,13 +248,10 @@ impl Line {
             let of = json::string(&frame, "id").unwrap_or_default();
             self.early.insert(of, frame);
         };
-        if json::flag(&frame, "ok") {
-            return Ok(frame["payload"].take());
-        }
-        let error = &frame["error"];
-        let code = json::text(&error["details"], "code").or_else(|| json::text(error, "code"));
-        let why = format!("it refuses: {}", code.unwrap_or("no reason given"));
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+        Ok(match json::flag(&frame, "ok") {
+            true => Ok(frame["payload"].take()),
+            false => Err(frame["error"].take()),
+        })
     }
 
     fn frame(&mut self, wanted: impl Fn(&Value) -> bool) -> io::Result<Value> {

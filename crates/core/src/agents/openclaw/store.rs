@@ -7,11 +7,12 @@ use super::{
     lock,
 };
 use crate::{
-    agent::{self, Claims, Depth, Listing, Message, Stub, Trouble},
+    agent::{self, Claims, Depth, Listing, Message, Speaker, Stub, Trouble},
     agents::{files::is_id, json, pi::messages},
     evidence::Record,
     host::{Host, Kind},
 };
+use serde_json::Value;
 use std::{
     collections::HashSet,
     io,
@@ -180,6 +181,35 @@ pub(super) fn grows(stub: &Stub) -> PathBuf {
     }
 }
 
-fn is_database(stub: &Stub) -> bool {
+/// The key of a session, unless its key has another transcript since.
+pub(super) fn key(host: &dyn Host, record: &Path, id: &str) -> Option<String> {
+    match record.extension().is_some_and(|ending| ending == "sqlite") {
+        true => database::key(host, record, id),
+        false => {
+            let all = files::all(host, record.parent()?).ok()?;
+            all.into_iter().find(|one| one.entry.id == id)?.entry.key
+        }
+    }
+}
+
+/// The session whose key ends so.
+pub(super) fn of_key(host: &dyn Host, store: &Path, end: &str) -> Option<String> {
+    let is_it = |key: &Option<String>| key.as_ref().is_some_and(|key| key.ends_with(end));
+    places(host, store).ok()?.into_iter().find_map(|place| {
+        let stored = || database::of_key(host, &place.database, end);
+        stored().or_else(|| {
+            let mut left = files::all(host, &place.files).ok()?.into_iter();
+            Some(left.find(|one| is_it(&one.entry.key))?.entry.id)
+        })
+    })
+}
+
+/// An entry of a transcript is this prompt.
+pub(super) fn is_prompt(entry: &Value, text: &str) -> bool {
+    let is_it = |one: &Message| one.speaker == Speaker::User && one.text.trim() == text.trim();
+    messages::of(entry).iter().any(is_it)
+}
+
+pub(super) fn is_database(stub: &Stub) -> bool {
     stub.path.extension().is_some_and(|ending| ending == "sqlite")
 }
