@@ -57,7 +57,7 @@ pub(crate) fn run(stage: &str, orders: &Path) -> u8 {
 /// leads from the caller to the agent.
 fn leave(orders: &Path) -> u8 {
     let _ = setsid(); // fails only for a leader, which has a session of its own
-    match next(STAGES[1], orders) {
+    match next(STAGES[1], orders).and_then(|mut next| next.spawn()) {
         Ok(_) => 0,
         Err(why) => {
             tell(&Report::NotStarted(format!("cannot start our own shim: {why}")));
@@ -66,8 +66,10 @@ fn leave(orders: &Path) -> u8 {
     }
 }
 
-fn next(stage: &str, orders: &Path) -> io::Result<Child> {
-    Command::new(env::current_exe()?).args(["__shim", stage]).arg(orders).spawn()
+fn next(stage: &str, orders: &Path) -> io::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args(["__shim", stage]).arg(orders);
+    Ok(command)
 }
 
 fn read(path: &Path) -> Option<Orders> {
@@ -76,7 +78,9 @@ fn read(path: &Path) -> Option<Orders> {
 
 fn stay(path: &Path) -> u8 {
     let Some(mut orders) = read(path) else { return 1 };
-    let child = match next(STAGES[2], path) {
+    // It carries its mark before it is the agent.
+    let marked = |mut next: Command| next.env(VARIABLE, &orders.receipt.launch).spawn();
+    let child = match next(STAGES[2], path).and_then(marked) {
         Ok(child) => child,
         Err(why) => {
             let _ = fs::remove_file(path);
