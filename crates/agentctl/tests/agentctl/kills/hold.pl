@@ -17,24 +17,24 @@ if ($kind eq 'exec') {
     exit;
 }
 
-my $number = `uname -m` =~ /aarch64/ ? 117 : 101;
-sub ptrace { syscall($number, @_) }
+my ($ptrace, $wait4) = `uname -m` =~ /aarch64/ ? (117, 260) : (101, 61);
 my ($cont, $detach, $seize, $at_exit) = (7, 17, 0x4206, 0x40);
-ptrace($seize, $what += 0, 0, $at_exit) == 0 or die "cannot trace $what: $!";
+syscall($ptrace, $seize, $what += 0, 0, $at_exit) == 0 or die "cannot trace $what: $!";
 touch("$mark.ready");
 my $held = 0;
 for (1 .. 6000) {
-    my $told = waitpid($what, 0x40000001);    # __WALL, WNOHANG
-    my $status = ${^CHILD_STATUS_NATIVE};
+    my $status = "\0" x 4;
+    my $told = syscall($wait4, $what, $status, 0x40000001, 0);    # __WALL, WNOHANG
+    $status = unpack('i', $status);
     last if $told < 0 || ($told > 0 && ($status & 0x7f) != 0x7f);    # gone
     if ($told > 0 && $status >> 16 == 6) {
         $held = 1;
         touch($mark);
     } elsif ($told > 0) {
         my $signal = $status >> 16 ? 0 : $status >> 8 & 0xff;
-        ptrace($cont, $what, 0, $signal);
+        syscall($ptrace, $cont, $what, 0, $signal);
     }
     last if $held && -e $gate;
     nap();
 }
-ptrace($detach, $what, 0, 0) if $held;
+syscall($ptrace, $detach, $what, 0, 0) if $held;

@@ -14,7 +14,9 @@ pub(crate) struct Process {
 fn stat(pid: u32) -> Option<(u32, u64)> {
     let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let rest: Vec<&str> = line.rsplit_once(") ")?.1.split(' ').collect();
-    let gone = matches!(rest.first(), None | Some(&("Z" | "X")));
+    // A main thread that ended before the others looks like a zombie; the process lives on.
+    let alone = *rest.get(17)? == "1" || *rest.get(17)? == "0";
+    let gone = matches!(rest.first(), None | Some(&("Z" | "X"))) && alone;
     (!gone).then_some((rest.get(1)?.parse().ok()?, rest.get(19)?.parse().ok()?))
 }
 
@@ -26,6 +28,13 @@ impl Process {
 
     pub(crate) fn lives(self) -> bool {
         Self::of(self.pid) == Some(self)
+    }
+
+    /// It lives, and its main thread too: what is checked in a shell is seen of that one.
+    pub(crate) fn is_whole(self) -> bool {
+        let line = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let ended = line.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']));
+        self.lives() && !ended
     }
 
     pub(crate) fn parent(self) -> Option<Self> {
@@ -50,6 +59,13 @@ impl Process {
         let sent = pidfd_send_signal(&grip, signal);
         assert!(sent.is_ok(), "cannot send {signal:?} to {self:?}: {sent:?}");
     }
+}
+
+/// Now, in the units of starts: hundredths of a second since the boot.
+pub(crate) fn now() -> u64 {
+    let uptime = fs::read_to_string("/proc/uptime").expect("Linux has one");
+    let seconds = uptime.split(' ').next().expect("it has two numbers").replace('.', "");
+    seconds.parse().expect("two digits behind the point")
 }
 
 /// All that live and fit.
