@@ -10,7 +10,10 @@ use crate::{
     host::{Handle, end, key_of},
     write::whole,
 };
-use agentctl_core::receipt::{Exit, Launched, SCHEMA, Stopped, VARIABLE};
+use agentctl_core::{
+    launch::Mark,
+    receipt::{Exit, Launched, SCHEMA, Stopped, VARIABLE},
+};
 use jiff::Timestamp;
 use rustix::{
     fs::{FlockOperation, flock},
@@ -199,16 +202,17 @@ fn rest(handle: Option<&Handle>, time: Duration) {
 /// Writes the session's id down once the agent has told it.
 fn name(orders: &mut Orders, receipt: &Path) {
     let Some(mark) = &orders.mark else { return };
-    let mut head = Vec::new();
-    let log = File::open(&orders.receipt.log).map(|log| log.take(1 << 20).read_to_end(&mut head));
-    if log.is_err() {
-        return;
-    }
-    let head = String::from_utf8_lossy(&head);
-    let Some(id) = mark.find(&head).map(str::to_owned) else { return };
+    let Some(id) = told(&orders.receipt.log, mark) else { return };
     orders.receipt.session = Some(id);
     orders.mark = None;
     let _ = whole(receipt, &orders.receipt);
+}
+
+/// The id that an agent has told in its output.
+pub(crate) fn told(log: &Path, mark: &Mark) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(log).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
+    mark.find(&String::from_utf8_lossy(&head)).map(str::to_owned)
 }
 
 /// Keeps the log from filling the disk: whoever appends goes on behind what is left.

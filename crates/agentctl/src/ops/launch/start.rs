@@ -5,7 +5,8 @@ use crate::{
     error::{Error, Kind},
     host::{end, one},
     ops::{Here, dirs::Claimed, list},
-    shim::{Orders, Report, STAGES},
+    shim::{Orders, Report, STAGES, told},
+    write::whole,
 };
 use agentctl_core::{
     agent::Depth,
@@ -157,10 +158,14 @@ impl Start<'_> {
                     return Err(self.failed("our shim was ended before it started the agent"));
                 }
                 // Only the shim is gone, and nobody else will tell.
-                Err(RecvTimeoutError::Disconnected) if self.is_gone() => {
-                    return self.ended(None, None);
+                Err(RecvTimeoutError::Disconnected) => {
+                    let gone = self.is_gone();
+                    self.name();
+                    if gone {
+                        return self.ended(None, None);
+                    }
+                    thread::sleep(pause);
                 }
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if started && let Some(session) = self.look(History::Skip, &|one| self.is_there(one)) {
@@ -172,6 +177,19 @@ impl Start<'_> {
                 return Err(self.hung(reports, limit));
             }
             pause = (pause * 3 / 2).min(Duration::from_millis(250));
+        }
+    }
+
+    /// Writes down what the agent calls its session, in the shim's place.
+    fn name(&self) {
+        let Id::Told(mark) = &self.id else { return };
+        let Some(mut launch) = one::<Launched>(&self.receipt) else { return };
+        if launch.session.is_some() {
+            return;
+        }
+        launch.session = told(&launch.log, mark);
+        if launch.session.is_some() {
+            let _ = whole(&self.receipt, &launch); // the session is there without it
         }
     }
 
