@@ -131,8 +131,9 @@ pub(super) fn run(ground: &dyn Ground, cell: Cell) {
         Victim::Group => caller.signal_group(cell.signal),
         _ => doomed[0].signal(cell.signal),
     }
-    // An agent may take its time with SIGTERM, and one that exits does not hear it.
-    if cell.signal == Signal::KILL || cell.victim != Victim::Agent {
+    // An agent may take its time with SIGTERM, and one that exits hears nothing any more.
+    let deaf = cell.signal == Signal::TERM || cell.step == Step::Exit;
+    if cell.victim != Victim::Agent || !deaf {
         until("death of who was killed", || (!doomed.iter().any(|one| one.lives())).then_some(()));
     }
     truth::holds(ground, &launch);

@@ -128,8 +128,8 @@ fn killed(cell: Cell) {
 }
 
 #[test]
-fn kills_of_the_shim_while_it_works() {
-    kills::one("claude-code", (Victim::Shim, Step::Work, Signal::KILL), killed);
+fn kills_of_the_caller_in_a_tool() {
+    kills::one("claude-code", (Victim::Caller, Step::Tool, Signal::TERM), killed);
 }
 
 #[test]

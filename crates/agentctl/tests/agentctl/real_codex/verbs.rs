@@ -52,8 +52,8 @@ fn killed(cell: Cell) {
 }
 
 #[test]
-fn kills_of_the_caller_in_a_tool() {
-    kills::one("codex", (Victim::Caller, Step::Tool, Signal::TERM), killed);
+fn kills_of_the_shim_before_the_id() {
+    kills::one("codex", (Victim::Shim, Step::Id, Signal::KILL), killed);
 }
 
 #[test]
