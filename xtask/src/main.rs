@@ -10,6 +10,7 @@ mod check;
 mod demo;
 mod failure;
 mod generate;
+mod prove;
 mod setup;
 mod test;
 mod tool;
@@ -26,6 +27,10 @@ usage: cargo xtask TASK
   check                sizes, rooms, licences, spelling, formatting, lints
   test [ARGS...]       setup, check, then all tests; ARGS go to `cargo nextest run`
                        (with ARGS the doc tests are left out)
+  prove [--full]       kill everybody at every step and check what is said then: the cells that `test`
+                       runs too (all with a stand-in agent, one real agent for each victim);
+                       with --full, all cells with all real agents (half an hour or more), and the
+                       dated page docs/proof/kills.md
   demo                 real agents in a home of their own, and what agentctl says of them;
                        ends with a shell in that home if there is a terminal
   bench [--sessions N] [--size GB] [--keep DIR] [--quick]
@@ -53,6 +58,8 @@ fn dispatch(words: &[String]) -> Outcome<()> {
         ["check"] => check::run(&root()),
         ["gen"] => generate::write(&root()),
         ["test", passed_on @ ..] => test::run(&root(), passed_on),
+        ["prove"] => prove::run(&root(), false),
+        ["prove", "--full"] => prove::run(&root(), true),
         ["demo"] => demo::run(&root()),
         ["bench", words @ ..] => bench::run(&root(), words),
         ["help" | "--help" | "-h"] => {
@@ -87,6 +94,7 @@ mod tests {
         assert_eq!(exit_code(&["frobnicate"]), 2);
         assert_eq!(exit_code(&["setup", "--frobnicate"]), 2);
         assert_eq!(exit_code(&["check", "more"]), 2);
+        assert_eq!(exit_code(&["prove", "--more"]), 2);
     }
 
     #[test]

@@ -8,6 +8,9 @@ mod claims;
 mod evidence;
 mod infer;
 mod live;
+mod orphans;
+
+pub use orphans::orphans;
 
 use crate::{
     agent::{About, Agent, Stub},

@@ -47,6 +47,7 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
         false => {
             let columns = Columns { wide: args.wide, usage: args.usage };
             view::table::sessions(&found, &columns, here.now())?;
+            view::orphans(&found.orphans);
             view::problems(&found.problems);
             if found.sessions.is_empty() && found.problems.is_empty() && history == History::Skip {
                 match ask.is_plain() {

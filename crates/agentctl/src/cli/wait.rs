@@ -25,7 +25,12 @@ pub(super) fn run(here: &Here, args: Wait) -> Outcome {
         false => sessions.iter().all(good),
     };
     match args.json {
-        true => view::json(&Sessions { schema: SCHEMA, sessions, problems: Vec::new() })?,
+        true => view::json(&Sessions {
+            schema: SCHEMA,
+            sessions,
+            orphans: Vec::new(),
+            problems: Vec::new(),
+        })?,
         false => view::launch::waited(&sessions)?,
     }
     Ok(u8::from(!all))

@@ -4,7 +4,7 @@ use super::{Here, observe};
 use agentctl_core::{
     agent::Depth,
     agents,
-    observe::{Candidate, History, Survey},
+    observe::{Candidate, History, Survey, orphans},
     select::{Filter, Order, join_unnamed, sort},
     wire::{SCHEMA, Session, Sessions, StateName},
 };
@@ -43,6 +43,7 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
         let (sessions, unread) = observe::sessions(&survey, &candidates, depth);
         (sessions, observe::problems(&mut survey, unread))
     });
+    let answered = seen.late.is_empty();
     let (mut sessions, mut problems) = (Vec::new(), seen.late);
     for (found, troubles) in seen.found {
         sessions.extend(found);
@@ -51,6 +52,11 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
     join_unnamed(&mut sessions, |session| {
         agents::named(&session.agent).is_some_and(|agent| agent.card().infers)
     });
+    // Whoever did not answer may still hold what looks left behind.
+    let orphans = match ask.agents.is_empty() && answered {
+        true => orphans(here.host(), &sessions),
+        false => Vec::new(),
+    };
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);
     sessions.truncate(ask.limit.unwrap_or(usize::MAX));
@@ -60,7 +66,7 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
             session.tokens = None; // some agents tell them for nothing: the answer is the same for all
         }
     }
-    Sessions { schema: SCHEMA, sessions, problems }
+    Sessions { schema: SCHEMA, sessions, orphans, problems }
 }
 
 /// A file may have been touched without a line being written: the newest line decides.

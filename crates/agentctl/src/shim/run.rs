@@ -10,7 +10,10 @@ use crate::{
     host::{Handle, end, key_of},
     write::whole,
 };
-use agentctl_core::receipt::{Exit, SCHEMA, Stopped, VARIABLE};
+use agentctl_core::{
+    launch::Mark,
+    receipt::{Exit, SCHEMA, Stopped, VARIABLE},
+};
 use jiff::Timestamp;
 use rustix::{
     fs::{FlockOperation, flock},
@@ -58,7 +61,7 @@ pub(crate) fn run(stage: &str, orders: &Path) -> u8 {
 fn leave(orders: &Path) -> u8 {
     let _ = setsid(); // fails only for a leader, which has a session of its own
     close_fds::set_fds_cloexec(3, &[]); // whoever waits for the end of a pipe of the caller's gets it
-    match next(STAGES[1], orders) {
+    match next(STAGES[1], orders).and_then(|mut next| next.spawn()) {
         Ok(_) => 0,
         Err(why) => {
             tell(&Report::NotStarted(format!("cannot start our own shim: {why}")));
@@ -67,8 +70,10 @@ fn leave(orders: &Path) -> u8 {
     }
 }
 
-fn next(stage: &str, orders: &Path) -> io::Result<Child> {
-    Command::new(env::current_exe()?).args(["__shim", stage]).arg(orders).spawn()
+fn next(stage: &str, orders: &Path) -> io::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args(["__shim", stage]).arg(orders);
+    Ok(command)
 }
 
 fn read(path: &Path) -> Option<Orders> {
@@ -77,7 +82,9 @@ fn read(path: &Path) -> Option<Orders> {
 
 fn stay(path: &Path) -> u8 {
     let Some(mut orders) = read(path) else { return 1 };
-    let child = match next(STAGES[2], path) {
+    // It carries its mark before it is the agent.
+    let marked = |mut next: Command| next.env(VARIABLE, &orders.receipt.launch).spawn();
+    let child = match next(STAGES[2], path).and_then(marked) {
         Ok(child) => child,
         Err(why) => {
             let _ = fs::remove_file(path);
@@ -198,16 +205,17 @@ fn rest(handle: Option<&Handle>, time: Duration) {
 /// Writes the session's id down once the agent has told it.
 fn name(orders: &mut Orders, receipt: &Path) {
     let Some(mark) = &orders.mark else { return };
-    let mut head = Vec::new();
-    let log = File::open(&orders.log).map(|log| log.take(1 << 20).read_to_end(&mut head));
-    if log.is_err() {
-        return;
-    }
-    let head = String::from_utf8_lossy(&head);
-    let Some(id) = mark.find(&head).map(str::to_owned) else { return };
+    let Some(id) = told(&orders.log, mark) else { return };
     orders.receipt.session = Some(id);
     orders.mark = None;
     let _ = whole(receipt, &orders.receipt);
+}
+
+/// The id that an agent has told in its output.
+pub(crate) fn told(log: &Path, mark: &Mark) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(log).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
+    mark.find(&String::from_utf8_lossy(&head)).map(str::to_owned)
 }
 
 /// Keeps the log from filling the disk: whoever appends goes on behind what is left.

@@ -5,7 +5,7 @@ use super::{json::json, paint::Paint, words};
 use crate::error::{Error, Kind};
 use agentctl_core::{
     text::{many_lines, one_line},
-    wire::{Problem, SCHEMA},
+    wire::{Orphan, Problem, SCHEMA},
 };
 use serde::Serialize;
 use std::{
@@ -56,6 +56,17 @@ pub(crate) fn problems(problems: &[Problem]) {
             problem.path.as_ref().map(|path| format!(" {}:", one_line(&path.to_string_lossy())));
         let (agent, why) = (&problem.agent, one_line(&problem.message));
         say(&format!("{} {agent}:{} {why}", paint.asking("problem:"), place.unwrap_or_default()));
+    }
+}
+
+/// What agents left behind, one line each.
+pub(crate) fn orphans(orphans: &[Orphan]) {
+    let paint = Paint::stderr();
+    for orphan in orphans {
+        let (pid, command, agent) = (orphan.process.pid, one_line(&orphan.command), &orphan.agent);
+        let of = orphan.session_id.as_ref().unwrap_or(&orphan.launch_id);
+        let left = format!("pid {pid} ({command}) outlived {agent} session {}", one_line(of));
+        say(&format!("{} {left}", paint.asking("left behind:")));
     }
 }
 

@@ -71,7 +71,8 @@ impl Survey<'_> {
             let source = Source::Launch { launch: receipt.launch, pid: key.pid };
             match receipt.session {
                 Some(session) => {
-                    let about = About { role: Some(role), ..About::default() };
+                    let cwd = self.host.cwd(key).ok();
+                    let about = About { role: Some(role), cwd, ..About::default() };
                     let trail = Trail::Known(key.clone());
                     self.follow(&store, Claim { session, trail, source, about });
                 }

@@ -32,8 +32,28 @@ pub struct Sessions {
     pub schema: u32,
     /// The sessions, sorted.
     pub sessions: Vec<Session>,
+    /// Processes that launched agents left behind when they ended; in `list` of all agents only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub orphans: Vec<Orphan>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+}
+
+/// A process that an agent left behind: a tool that outlived it, or a server that it started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Orphan {
+    /// The process, named for good.
+    pub process: ProcKey,
+    /// Short name of its program.
+    pub command: String,
+    /// The launch that it carries in its environment.
+    pub launch_id: String,
+    /// Which agent was launched.
+    pub agent: String,
+    /// The session that has ended, if it had a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
 /// What `status` and `explain` answer.

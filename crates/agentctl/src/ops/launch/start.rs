@@ -5,7 +5,8 @@ use crate::{
     error::{Error, Kind},
     host::{end, one},
     ops::{Here, dirs::Claimed, list},
-    shim::{Orders, Report, STAGES},
+    shim::{Orders, Report, STAGES, told},
+    write::whole,
 };
 use agentctl_core::{
     agent::Depth,
@@ -143,10 +144,14 @@ impl Start<'_> {
                     return Err(self.failed("our shim was ended before it started the agent"));
                 }
                 // Only the shim is gone, and nobody else will tell.
-                Err(RecvTimeoutError::Disconnected) if self.is_gone() => {
-                    return self.ended(None, None);
+                Err(RecvTimeoutError::Disconnected) => {
+                    let gone = self.is_gone();
+                    self.name();
+                    if gone {
+                        return self.ended(None, None);
+                    }
+                    thread::sleep(pause);
                 }
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if started && let Some(session) = self.look(History::Skip, &|one| self.is_there(one)) {
@@ -165,6 +170,19 @@ impl Start<'_> {
     fn process(&self) -> Option<ProcKey> {
         let launch: Option<Launched> = one(&self.receipt);
         launch?.process
+    }
+
+    /// Writes down what the agent calls its session, in the shim's place.
+    fn name(&self) {
+        let Id::Told(mark) = &self.id else { return };
+        let Some(mut launch) = one::<Launched>(&self.receipt) else { return };
+        if launch.session.is_some() {
+            return;
+        }
+        launch.session = launch.log.as_ref().and_then(|log| told(log, mark));
+        if launch.session.is_some() {
+            let _ = whole(&self.receipt, &launch); // the session is there without it
+        }
     }
 
     /// The agent is surely there no more.

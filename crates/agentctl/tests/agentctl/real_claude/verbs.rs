@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::EXE;
 use crate::driven::{Driven, path};
+use crate::kills::{self, Cell, Step, Victim};
 use crate::support::{LIMIT, Stage, alive, ended, is_real, signal};
 
 fn driven(stage: &Stage) -> Driven<'_> {
@@ -95,4 +96,23 @@ fn launch_with_a_deadline_is_stopped_at_it() {
     let waited = stage.sandbox.agentctl(&["wait", &id, "--timeout", "60s"]);
     assert_eq!(waited.code, Some(1), "{waited:?}");
     stage.becomes(&id, &[], &ended("stopped", "interrupted"));
+}
+
+fn killed(cell: Cell) {
+    let stage = Stage::new();
+    let (is_real, own) = (|session: &Value| is_real(session, EXE), &["--allowedTools=Bash"]);
+    let set = vec![path("AGENTCTL_TEST_AGENTS")];
+    let claude = Driven { stage: &stage, agent: "claude-code", set, is_real: &is_real, own };
+    kills::real(&claude, cell);
+}
+
+#[test]
+fn kills_of_the_caller_in_a_tool() {
+    kills::one("claude-code", (Victim::Caller, Step::Tool, Signal::TERM), killed);
+}
+
+#[test]
+#[ignore = "`cargo xtask prove --full` runs it"]
+fn kills_of_everybody_at_every_step() {
+    kills::all("claude-code", killed);
 }

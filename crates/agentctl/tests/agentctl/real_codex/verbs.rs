@@ -1,7 +1,10 @@
 //! Codex launched, waited for, stopped and resumed by agentctl.
 
+use rustix::process::Signal;
+
 use super::EXE;
 use crate::driven::{Driven, path};
+use crate::kills::{self, Cell, Step, Victim};
 use crate::support::{Stage, is_real};
 
 fn driven(stage: &Stage) -> Driven<'_> {
@@ -42,4 +45,19 @@ fn launch_with_leave_to_read_changes_nothing() {
 #[test]
 fn resume_in_a_copy_leaves_the_session() {
     driven(&Stage::new()).forks();
+}
+
+fn killed(cell: Cell) {
+    kills::real(&driven(&Stage::new()), cell);
+}
+
+#[test]
+fn kills_of_the_shim_before_the_id() {
+    kills::one("codex", (Victim::Shim, Step::Id, Signal::KILL), killed);
+}
+
+#[test]
+#[ignore = "`cargo xtask prove --full` runs it"]
+fn kills_of_everybody_at_every_step() {
+    kills::all("codex", killed);
 }

@@ -1,7 +1,10 @@
 //! Copilot launched, waited for, stopped and resumed by agentctl.
 
+use rustix::process::Signal;
+
 use super::{EXE, SET};
 use crate::driven::{Driven, path};
+use crate::kills::{self, Cell, Step, Victim};
 use crate::support::{Stage, is_real};
 
 fn driven(stage: &Stage) -> Driven<'_> {
@@ -37,4 +40,19 @@ fn resume_goes_on_with_what_stop_ended_in_a_tool() {
 #[test]
 fn launch_with_leave_to_read_changes_nothing() {
     driven(&Stage::new()).reads();
+}
+
+fn killed(cell: Cell) {
+    kills::real(&driven(&Stage::new()), cell);
+}
+
+#[test]
+fn kills_of_the_shim_in_a_tool() {
+    kills::one("copilot", (Victim::Shim, Step::Tool, Signal::TERM), killed);
+}
+
+#[test]
+#[ignore = "`cargo xtask prove --full` runs it"]
+fn kills_of_everybody_at_every_step() {
+    kills::all("copilot", killed);
 }

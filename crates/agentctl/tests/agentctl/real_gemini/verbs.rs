@@ -1,7 +1,10 @@
 //! Gemini launched, waited for, stopped and resumed by agentctl.
 
+use rustix::process::Signal;
+
 use super::{SET, is_alone};
 use crate::driven::{Driven, path};
+use crate::kills::{self, Cell, Step, Victim};
 use crate::support::Stage;
 
 fn driven(stage: &Stage) -> Driven<'_> {
@@ -37,4 +40,19 @@ fn resume_goes_on_with_what_stop_ended_in_a_tool() {
 #[test]
 fn launch_with_leave_to_read_changes_nothing() {
     driven(&Stage::new()).reads();
+}
+
+fn killed(cell: Cell) {
+    kills::real(&driven(&Stage::new()), cell);
+}
+
+#[test]
+fn kills_of_the_callers_group_while_it_works() {
+    kills::one("gemini", (Victim::Group, Step::Work, Signal::TERM), killed);
+}
+
+#[test]
+#[ignore = "`cargo xtask prove --full` runs it"]
+fn kills_of_everybody_at_every_step() {
+    kills::all("gemini", killed);
 }

@@ -1,7 +1,10 @@
 //! Pi of both lines launched, waited for, stopped and resumed by agentctl.
 
+use rustix::process::Signal;
+
 use super::{Line, NEW, OLD};
 use crate::driven::Driven;
+use crate::kills::{self, Step, Victim};
 use crate::support::Stage;
 
 /// Runs a test with both lines, each on a stage of its own.
@@ -51,4 +54,22 @@ fn launch_with_leave_to_read_changes_nothing() {
 #[test]
 fn resume_in_a_copy_leaves_the_session() {
     both(|pi| pi.forks());
+}
+
+#[test]
+fn kills_of_the_agent_in_a_tool() {
+    let cell = (Victim::Agent, Step::Tool, Signal::KILL);
+    kills::one("pi", cell, |cell| one(&NEW, |pi| kills::real(pi, cell)));
+}
+
+#[test]
+#[ignore = "`cargo xtask prove --full` runs it"]
+fn kills_of_everybody_at_every_step() {
+    kills::all("pi", |cell| one(&NEW, |pi| kills::real(pi, cell)));
+}
+
+#[test]
+#[ignore = "`cargo xtask prove --full` runs it"]
+fn kills_of_everybody_with_the_old_line() {
+    kills::all("pi 0.73", |cell| one(&OLD, |pi| kills::real(pi, cell)));
 }

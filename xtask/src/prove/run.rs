@@ -1,0 +1,72 @@
+//! Runs the tests of the matrix, which write down what came of each cell, and makes a page of that.
+
+use super::table::{AGENTS, Cell, Head, page, unproved};
+use crate::{
+    failure::{Failure, Outcome},
+    setup, tool,
+};
+use std::{env, fs, path::Path, process, process::Command};
+
+/// The variable that names the file in which tests write down what came of a cell.
+const PROOF: &str = "AGENTCTL_PROOF";
+
+/// All cells with all agents and a page in `docs/proof`; or, unless `full`, those that `cargo xtask
+/// test` runs, and the page on standard output.
+pub(crate) fn run(root: &Path, full: bool) -> Outcome<()> {
+    let ready = setup::run(root)?;
+    let file = env::temp_dir().join(format!("agentctl-proof-{}", process::id()));
+    let mut nextest = tool::cargo();
+    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", "test(kills)"]);
+    nextest.args(["--profile", "prove"]).envs(ready.environment()).env(PROOF, &file);
+    if full {
+        nextest.args(["--run-ignored", "all"]);
+    }
+    let passed = tool::shown(nextest.current_dir(root))?;
+    let lines = fs::read_to_string(&file).map_err(|why| Failure::io("read", &file, &why))?;
+    fs::remove_file(&file).map_err(|why| Failure::io("remove", &file, &why))?;
+    let cells: Vec<Cell> = lines
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()
+        .map_err(|why| Failure::new(format!("a test wrote down what is no cell: {why}")))?;
+    let page = page(&head(root)?, &cells);
+    match full {
+        true => written(root, &page)?,
+        false => print!("{page}"),
+    }
+    match (passed, if full { unproved(&cells) } else { Vec::new() }) {
+        (true, missing) if missing.is_empty() => Ok(()),
+        (true, missing) => {
+            Err(Failure::new(format!("these were not run:\n{}", missing.join("\n"))))
+        }
+        (false, _) => Err(Failure::new("some cells fail")),
+    }
+}
+
+fn written(root: &Path, page: &str) -> Outcome<()> {
+    let dir = root.join("docs/proof");
+    fs::create_dir_all(&dir).map_err(|why| Failure::io("make", &dir, &why))?;
+    let file = dir.join("kills.md");
+    fs::write(&file, page).map_err(|why| Failure::io("write", &file, &why))?;
+    println!("wrote {}", file.display());
+    Ok(())
+}
+
+/// When, where and with what.
+fn head(root: &Path) -> Outcome<Head> {
+    let said = |program: &str, words: &[&str]| {
+        tool::captured(Command::new(program).args(words)).map(|text| text.trim().to_owned())
+    };
+    let pinned = setup::pinned(root)?;
+    let version = |(agent, command, begins): &(&str, &str, &str)| {
+        let fits = |(known, pin): &&(&str, String)| known == command && pin.starts_with(begins);
+        let pin = pinned.iter().find(fits).map_or("", |(_, pin)| pin.as_str());
+        ((*agent).to_owned(), pin.to_owned())
+    };
+    Ok(Head {
+        date: said("date", &["-u", "+%F"])?,
+        kernel: said("uname", &["-sr"])?,
+        commit: said("git", &["-C", &root.to_string_lossy(), "rev-parse", "--short", "HEAD"])?,
+        versions: AGENTS.iter().map(version).collect(),
+    })
+}
