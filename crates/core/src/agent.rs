@@ -1,7 +1,7 @@
 //! The one door through which a coding agent enters the program.
 
 use crate::{
-    control::{self, Request, Target, Unheard},
+    control::{self, Leads, Request, Target, Unheard},
     evidence::{Record, Role, Say},
     host::{Env, Host},
     ident::ProcKey,
@@ -310,8 +310,8 @@ pub trait Agent: Sync {
     fn control(&self, _: &dyn Host, _: &Target<'_>, _: Request<'_>) -> Result<(), Unheard> {
         Err(Unheard::NoChannel)
     }
-    /// Arguments of its own command that show a session which this process has.
-    fn attaches(&self, _: &dyn Host, _: &Target<'_>, _: Option<Role>) -> Option<Vec<String>> {
+    /// Its own command that shows a session which this process has.
+    fn attaches(&self, _: &dyn Host, _: &Target<'_>, _: Option<Role>) -> Option<Leads> {
         None
     }
     /// A server of it takes a message for any session of its store, idle or not.
