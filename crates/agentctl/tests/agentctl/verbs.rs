@@ -1,6 +1,7 @@
 //! Launching, locking and sweeping, where things go wrong.
 
 mod abuse;
+mod attach;
 mod locks;
 mod prune;
 mod race;
