@@ -310,6 +310,10 @@ pub trait Agent: Sync {
     fn control(&self, _: &dyn Host, _: &Target<'_>, _: Request<'_>) -> Result<(), Unheard> {
         Err(Unheard::NoChannel)
     }
+    /// What its server is told for the end of a turn, in its own words.
+    fn interrupts_by(&self) -> &'static str {
+        "interrupt"
+    }
     /// Its own command that shows a session which this process has.
     fn attaches(&self, _: &dyn Host, _: &Target<'_>, _: Option<Role>) -> Option<Leads> {
         None

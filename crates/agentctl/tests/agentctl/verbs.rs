@@ -6,3 +6,4 @@ mod locks;
 mod prune;
 mod race;
 mod receipts;
+mod stop;

@@ -8,7 +8,9 @@ mod prune;
 mod session;
 mod state;
 
-pub use answers::{Certificate, Death, DryRun, Launch, Messages, OneSession, Problem, Sessions};
+pub use answers::{
+    Asked, Certificate, Death, DryRun, Launch, Messages, OneSession, Problem, Sessions,
+};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use locks::{Lock, LockKind, Locks};

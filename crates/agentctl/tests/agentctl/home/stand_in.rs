@@ -117,6 +117,11 @@ impl StandIn {
         format!("pid:{}", self.pid())
     }
 
+    /// It has ended, whoever collects it.
+    pub(crate) fn has_ended(&self) -> bool {
+        fields(self.pid).first().is_none_or(|state| state == "Z")
+    }
+
     /// Its start in clock ticks after boot.
     pub(crate) fn ticks(&self) -> u64 {
         self.ticks

@@ -121,7 +121,11 @@ fn attach_leads_to_its_own_background() {
     let stopped = stage.sandbox.agentctl(&["stop", &id, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
     let certificate = &stopped.json()[0];
-    assert_eq!(certificate["asked"], format!("claude stop {}", &id[..8]), "{certificate:#}");
+    assert_eq!(
+        certificate["asked"]["call"],
+        format!("claude stop {}", &id[..8]),
+        "{certificate:#}"
+    );
     assert_eq!(certificate["session"]["state"], "stopped", "{certificate:#}");
     let deaths = certificate["deaths"].as_array().expect("a list");
     assert!(deaths.iter().all(|death| death["survived"].is_null()), "{certificate:#}");

@@ -19,7 +19,11 @@ fn stop_ends_a_turn_and_leaves_the_server() {
     stage.served(&id, &alive("working", "server"));
     let stopped = stage.sandbox.agentctl(&["stop", &id, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    assert_eq!(stopped.json()[0]["deaths"], json!([]));
+    let certificate = &stopped.json()[0];
+    assert_eq!(certificate["deaths"], json!([]));
+    let asked = &certificate["asked"];
+    assert_eq!(asked["call"], "POST /session/ID/abort");
+    assert_eq!((&asked["before"], &asked["after"]), (&json!("working"), &json!("stopped")));
     stage.served(&id, &ended("stopped", "interrupted"));
     stage.served(&other, &alive("working", "server"));
     gate.open();

@@ -56,6 +56,10 @@ impl Agent for Codex {
         launch::ends_by(role)
     }
 
+    fn interrupts_by(&self) -> &'static str {
+        "turn/interrupt"
+    }
+
     fn control(
         &self,
         host: &dyn Host,

@@ -121,6 +121,10 @@ impl Agent for OpenCode {
         launch::ends_by(role)
     }
 
+    fn interrupts_by(&self) -> &'static str {
+        "POST /session/ID/abort"
+    }
+
     fn control(
         &self,
         host: &dyn Host,
