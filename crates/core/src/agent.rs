@@ -1,7 +1,7 @@
 //! The one door through which a coding agent enters the program.
 
 use crate::{
-    control::{self, Request, Target, Unheard},
+    control::{self, Leads, Request, Target, Unheard},
     evidence::{Record, Role, Say},
     host::{Env, Host},
     hosted::Hosted,
@@ -317,8 +317,12 @@ pub trait Agent: Sync {
     fn control(&self, _: &dyn Host, _: &Target<'_>, _: Request<'_>) -> Result<(), Unheard> {
         Err(Unheard::NoChannel)
     }
-    /// Arguments of its own command that show a session which this process has.
-    fn attaches(&self, _: &dyn Host, _: &Target<'_>, _: Option<Role>) -> Option<Vec<String>> {
+    /// What its server is told for the end of a turn, in its own words.
+    fn interrupts_by(&self) -> &'static str {
+        "interrupt"
+    }
+    /// Its own command that shows a session which this process has.
+    fn attaches(&self, _: &dyn Host, _: &Target<'_>, _: Option<Role>) -> Option<Leads> {
         None
     }
     /// A server of it takes a message for any session of its store, idle or not.

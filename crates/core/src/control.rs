@@ -32,6 +32,15 @@ pub struct Target<'a> {
     pub cwd: Option<&'a Path>,
 }
 
+/// A command of the agent's own that shows a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leads {
+    /// Its arguments.
+    pub words: Vec<String>,
+    /// Variables that it needs as the session's process has them, and that nobody is shown.
+    pub secrets: &'static [&'static str],
+}
+
 /// Why a request did not come through.
 #[derive(Debug, thiserror::Error)]
 pub enum Unheard {

@@ -93,8 +93,6 @@ pub struct Process {
     pub comm: String,
     /// Dead, and not yet reaped.
     pub zombie: bool,
-    /// It has a controlling terminal.
-    pub tty: bool,
 }
 
 /// One pass over all processes, sorted by pid.
@@ -179,6 +177,8 @@ pub trait Kernel {
     fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>>;
     /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
     fn is_over(&self, of: &ProcKey) -> bool;
+    /// The device of its controlling terminal, if it has one.
+    fn terminal(&self, of: &ProcKey) -> Told<Option<PathBuf>>;
     /// Pids that hold a flock on this file.
     fn lockers(&self, path: &Path) -> Told<Vec<u32>>;
 }

@@ -1,5 +1,6 @@
 //! What the tests stand on.
 
+pub mod demo;
 pub mod fixture;
 pub mod model;
 pub mod sandbox;

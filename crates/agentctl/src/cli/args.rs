@@ -308,7 +308,7 @@ pub(super) struct Stop {
     /// Ids or prefixes of them, or pid:N
     #[arg(value_name = "ID", required_unless_present_any = ["all", "group"])]
     pub(super) ids: Vec<String>,
-    /// Every live session that no other process shares
+    /// Every live session; of servers those whose turn runs
     #[arg(long, conflicts_with = "ids")]
     pub(super) all: bool,
     /// Every live session of this group (may be repeated)

@@ -7,7 +7,11 @@ use crate::{
     view,
 };
 use clap::Args;
-use std::{os::unix::process::CommandExt, process::Command};
+use std::{
+    io::{self, IsTerminal},
+    os::unix::process::CommandExt,
+    process::Command,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct Attach {
@@ -24,16 +28,17 @@ pub(super) struct Attach {
 
 /// Becomes the command that leads there.
 pub(super) fn run(here: &Here, args: &Attach) -> Outcome {
-    let attach = ops::attach::attach(here, &args.id)?;
+    let ops::attach::Way { attach, secrets } = ops::attach::attach(here, &args.id)?;
     if args.json {
         view::json(&attach)?;
         return Ok(0);
     }
-    if args.print {
+    let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    if args.print || !is_terminal {
         view::control::command(&attach)?;
         return Ok(0);
     }
     let [program, words @ ..] = attach.argv.as_slice() else { return Ok(0) };
-    let why = Command::new(program).args(words).exec(); // returns only if it fails
+    let why = Command::new(program).args(words).envs(secrets).exec(); // returns only if it fails
     Err(Error::new(Kind::Io, format!("cannot run {program}: {why}")))
 }

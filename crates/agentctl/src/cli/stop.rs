@@ -20,14 +20,15 @@ pub(super) fn run(here: &Here, args: &Stop) -> Outcome {
     for name in &names {
         match ops::stop::stop(here, name, manner) {
             Ok(certificate) => {
-                if certificate.deaths.iter().any(|death| death.survived.is_some()) {
+                let survived = certificate.deaths.iter().any(|death| death.survived.is_some());
+                if survived || certificate.session.live && !certificate.deaths.is_empty() {
                     code = Kind::Problems.code();
                 }
                 stopped.push(certificate);
             }
             Err(why) if names.len() == 1 => return Err(why),
             Err(why) => {
-                view::report(&why, args.json);
+                view::report(&why, false); // the output is one JSON value
                 first.get_or_insert(why);
             }
         }

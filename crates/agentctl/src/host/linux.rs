@@ -101,6 +101,10 @@ impl Kernel for Proc {
         ports::listening(&sockets)
     }
 
+    fn terminal(&self, of: &ProcKey) -> Told<Option<PathBuf>> {
+        self.door(of)?.terminal()
+    }
+
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
         let held = self.locks.get_or_init(locks::held).as_ref().map_err(CannotTell::clone)?;
         locks::lockers(held, path, |pid, file| {

@@ -152,6 +152,10 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.ports(of)
     }
 
+    fn terminal(&self, of: &ProcKey) -> Told<Option<PathBuf>> {
+        self.kernel.terminal(of)
+    }
+
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
         self.kernel.lockers(path)
     }

@@ -20,7 +20,7 @@ mod tests;
 mod watch;
 
 #[cfg(target_os = "linux")]
-pub(crate) use end::{How, end};
+pub(crate) use end::{Death, How, end};
 pub(crate) use files::Disk;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{Proc, Refused, key_of};

@@ -13,6 +13,7 @@ use std::{
     ffi::{OsStr, OsString},
     net::SocketAddr,
     path::{Path, PathBuf},
+    process::Command,
     sync::OnceLock,
 };
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
@@ -117,6 +118,17 @@ impl Kernel for Portable {
         self.ask(of, ProcessRefreshKind::nothing(), |_| Some(())).is_err()
     }
 
+    /// `sysinfo` does not know it; the `ps` of every Unix does.
+    fn terminal(&self, of: &ProcKey) -> Told<Option<PathBuf>> {
+        self.ask(of, ProcessRefreshKind::nothing(), |_| {
+            let ps = Command::new("ps").args(["-o", "tty=", "-p", &of.pid.to_string()]).output();
+            let said = String::from_utf8(ps.ok().filter(|ps| ps.status.success())?.stdout).ok()?;
+            let name = said.trim();
+            let has = name.starts_with(|first: char| first.is_ascii_alphabetic());
+            Some(has.then(|| Path::new("/dev").join(name))) // `?`, `??` or `-` where it has none
+        })
+    }
+
     fn lockers(&self, _: &Path) -> Told<Vec<u32>> {
         Err(CannotTell("sysinfo does not tell locks".to_owned()))
     }
@@ -143,7 +155,6 @@ fn process(process: &sysinfo::Process) -> Process {
         start: process.start_time(),
         comm: text(process.name()),
         zombie: is_dead(process),
-        tty: false,
     }
 }
 

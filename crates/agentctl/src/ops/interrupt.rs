@@ -5,7 +5,7 @@ use crate::error::{Error, Kind};
 use agentctl_core::{
     agent::Depth,
     control::{Request, Target, Unheard},
-    wire::{Session, StateName},
+    wire::{Asked, Session, StateName},
 };
 use std::{
     thread,
@@ -17,12 +17,13 @@ const TICK: Duration = Duration::from_millis(50);
 /// many seconds on a slow machine.
 const LEAST: Duration = Duration::from_secs(30);
 
-/// The session once its turn is over; `None` where its process takes no such call.
+/// The session once its turn is over, and what was asked for that; `None` where its process takes no
+/// such call.
 pub(super) fn interrupt(
     here: &Here,
     name: &str,
     grace: Duration,
-) -> Result<Option<Session>, Error> {
+) -> Result<Option<(Session, Asked)>, Error> {
     let seen = here.again();
     let held = status::held(&seen, name)?;
     let session = &held.session;
@@ -48,7 +49,15 @@ pub(super) fn interrupt(
             | StateName::Done
             | StateName::Failed
             | StateName::Stopped
-            | StateName::Died => return Ok(Some(now)),
+            | StateName::Died => {
+                let asked = Asked {
+                    call: held.agent.interrupts_by().to_owned(),
+                    process: Some(process.clone()),
+                    before: session.state,
+                    after: now.state,
+                };
+                return Ok(Some((now, asked)));
+            }
         }
         if Instant::now() >= until {
             return Err(refuse(format!("it was told to, and is {}", now.state.name()))

@@ -3,7 +3,7 @@
 use super::{Here, interrupt::interrupt, list, status::status};
 use crate::{
     error::{Error, Kind},
-    host::{How, Refused, end},
+    host::{self, How, Refused, end},
     places,
     shim::stopped,
 };
@@ -11,13 +11,14 @@ use agentctl_core::{
     agent::{Agent, Depth},
     agents,
     evidence::Role,
+    host::Host,
     ident::ProcKey,
     launch::Signal,
     observe::History,
     proof::Rule,
     receipt::{SCHEMA as RECEIPT, Stopped},
     select::{Filter, Order},
-    wire::{Certificate, Death, SCHEMA, Session, StateName},
+    wire::{Asked, Certificate, Death, SCHEMA, Session, StateName},
 };
 use jiff::Timestamp;
 use std::{
@@ -27,6 +28,8 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+
+const TICK: Duration = Duration::from_millis(50);
 
 /// How to stop.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +42,9 @@ pub(crate) struct Manner {
 
 /// Stops one session.
 pub(crate) fn stop(here: &Here, name: &str, manner: Manner) -> Result<Certificate, Error> {
-    let session = status(&here.again(), name, Depth::Glance)?.session;
+    let seen = here.again();
+    let session = status(&seen, name, Depth::Glance).map_err(|why| not_ours(&seen, name, why))?;
+    let session = session.session;
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     if !session.live {
         return already(session);
@@ -47,20 +52,62 @@ pub(crate) fn stop(here: &Here, name: &str, manner: Manner) -> Result<Certificat
     // A server has other sessions now, or next.
     if session.shared || session.kind == Some(Role::Server) {
         if session.state == StateName::Idle {
-            return Ok(Certificate { schema: SCHEMA, session, already: true, deaths: Vec::new() });
+            return Ok(certificate(session, true));
         }
-        if let Some(session) = interrupt(here, name, manner.grace)? {
-            return Ok(Certificate { schema: SCHEMA, session, already: false, deaths: Vec::new() });
+        if let Some((session, asked)) = interrupt(here, name, manner.grace)? {
+            return Ok(Certificate { asked: Some(asked), ..certificate(session, false) });
         }
     }
-    may_stop(&session, name, manner)?;
-    let deaths = match agent.stops_by(&session) {
-        Some(words) => natively(here, agent, &words, &session, manner)?,
-        None => by_signal(here, agent, &session, manner)?,
+    may_stop(seen.host(), &session, name, manner)?;
+    let native = agent.stops_by(&session);
+    let deaths = match &native {
+        Some(words) => natively(here, agent, words, &session, manner)?,
+        None => by_signal(agent, &session, manner)?,
     };
     let name = session.id.clone().unwrap_or_else(|| name.to_owned());
-    let after = status(&here.again(), &name, Depth::Glance).ok().map(|found| found.session);
-    Ok(Certificate { schema: SCHEMA, session: after.unwrap_or(session), already: false, deaths })
+    let after = ended_within(here, &name, manner.grace).unwrap_or_else(|| session.clone());
+    let asked = native.map(|words| Asked {
+        call: format!("{} {}", agent.card().binary, words.join(" ")),
+        process: session.process.clone(),
+        before: session.state,
+        after: after.state,
+    });
+    // It may have ended by itself in the last moment.
+    let ended = deaths.is_empty() && asked.is_none();
+    Ok(Certificate { asked, deaths, ..certificate(after, ended) })
+}
+
+/// The session once it has ended, or as it is after this time: what started its process, and ends
+/// behind it, is taken for its holder meanwhile.
+fn ended_within(here: &Here, name: &str, time: Duration) -> Option<Session> {
+    let until = Instant::now() + time;
+    loop {
+        let session = status(&here.again(), name, Depth::Glance).ok()?.session;
+        if !session.live || Instant::now() >= until {
+            return Some(session);
+        }
+        thread::sleep(TICK);
+    }
+}
+
+/// Of a session as it is now, to which nothing was done.
+fn certificate(session: Session, already: bool) -> Certificate {
+    Certificate { schema: SCHEMA, session, already, asked: None, deaths: Vec::new() }
+}
+
+/// Processes of others are not listed; who names one is told why it is not stopped.
+fn not_ours(seen: &Here, name: &str, why: Error) -> Error {
+    let host = seen.host();
+    let pid = name.strip_prefix("pid:").and_then(|pid| pid.parse().ok());
+    let key =
+        host.table().ok().zip(pid).and_then(|(table, pid)| Some(table.key(table.process(pid)?)));
+    match key.map(|key| host.is_mine(&key)) {
+        Some(Ok(false)) if why.kind == Kind::NoSession => {
+            Error::new(Kind::Refused, format!("cannot stop {name}: it is another user's process"))
+                .hint("only they can stop it")
+        }
+        _ => why,
+    }
 }
 
 /// Names of live sessions, of these groups or all.
@@ -74,9 +121,9 @@ pub(crate) fn live(here: &Here, groups: &[String]) -> Vec<String> {
         limit: None,
     };
     let live = list::list(here, &ask).sessions.into_iter();
-    // A group was given by whoever launched: what a server runs of it is meant too.
-    let meant = |session: &Session| !session.shared || !groups.is_empty();
-    let live = live.filter(|session| session.live && meant(session));
+    // Idle in a server there is nothing to end.
+    let live = live
+        .filter(|session| session.live && !(session.shared && session.state == StateName::Idle));
     live.filter_map(|session| session.id.or(session.pid.map(|pid| format!("pid:{pid}")))).collect()
 }
 
@@ -86,7 +133,7 @@ fn already(session: Session) -> Result<Certificate, Error> {
             Err(refuse(&session, &format!("nobody can say who has it: {why}"))
                 .hint("`agentctl explain` says what was seen"))
         }
-        _ => Ok(Certificate { schema: SCHEMA, session, already: true, deaths: Vec::new() }),
+        _ => Ok(certificate(session, true)),
     }
 }
 
@@ -96,11 +143,21 @@ fn refuse(session: &Session, why: &str) -> Error {
 }
 
 /// No process is signalled that serves others, or that only may be the right one.
-fn may_stop(session: &Session, name: &str, manner: Manner) -> Result<(), Error> {
+fn may_stop(host: &dyn Host, session: &Session, name: &str, manner: Manner) -> Result<(), Error> {
+    let theirs = holders(session).into_iter().find(|key| host.is_mine(key) == Ok(false));
+    if let Some(key) = theirs {
+        let why = format!("process {} is another user's process", key.pid);
+        return Err(refuse(session, &why).hint("only they can stop it"));
+    }
     if session.shared {
         let pid = session.pid.unwrap_or_default();
-        return Err(refuse(session, &format!("process {pid} serves other sessions too"))
-            .hint("interrupt it where it is shown; ending the process would end them all"));
+        return Err(refuse(
+            session,
+            &format!("process {pid} is a server, and takes no such request"),
+        )
+        .hint(
+            "end its turn where it is shown: the server's end would be that of all its sessions",
+        ));
     }
     let inferred = session.because.iter().any(|because| because.rule == Rule::Inferred);
     if inferred && !manner.force {
@@ -111,38 +168,31 @@ fn may_stop(session: &Session, name: &str, manner: Manner) -> Result<(), Error> 
     Ok(())
 }
 
-fn by_signal(
-    here: &Here,
-    agent: &dyn Agent,
-    session: &Session,
-    manner: Manner,
-) -> Result<Vec<Death>, Error> {
-    let mut holders: Vec<ProcKey> = match session.processes.is_empty() {
+/// Every process that has it loaded.
+fn holders(session: &Session) -> Vec<ProcKey> {
+    match session.processes.is_empty() {
         true => session.process.iter().cloned().collect(),
         false => session.processes.clone(),
-    };
-    holders.extend(launcher(here, session).filter(|key| !holders.contains(key)));
+    }
+}
+
+fn by_signal(agent: &dyn Agent, session: &Session, manner: Manner) -> Result<Vec<Death>, Error> {
     let signals = match manner.force {
         true => &[Signal::Kill],
         false => agent.ends_by(session.kind),
     };
     let mut deaths = Vec::new();
-    for key in &holders {
+    for key in &holders(session) {
         let receipt = written(session, key);
         match end(key, signals, manner.grace) {
-            Err(Refused::Gone) if !deaths.is_empty() => {} // it went with the first
-            Ok(all) => deaths.extend(all.into_iter().map(|death| Death {
-                process: death.key,
-                comm: death.comm,
-                signal: match &death.how {
-                    How::By(signal, _) => Some(signal.name().to_owned()),
-                    How::Followed | How::Survived(_) => None,
-                },
-                survived: match death.how {
-                    How::Survived(why) => Some(why),
-                    How::By(..) | How::Followed => None,
-                },
-            })),
+            Ok(all) => {
+                let lives = |death: &&host::Death| matches!(death.how, How::Survived(_));
+                if all.first().filter(lives).is_some() {
+                    receipt.map(fs::remove_file); // however it ends one day, it was not by us
+                }
+                deaths.extend(all.into_iter().map(told));
+            }
+            Err(Refused::Gone) => drop(receipt.map(fs::remove_file)),
             Err(why) => {
                 receipt.map(fs::remove_file);
                 return Err(refuse(session, &why.to_string())
@@ -153,11 +203,13 @@ fn by_signal(
     Ok(deaths)
 }
 
-/// What we started to start the agent: npm has a program above it, which goes a moment after it.
-fn launcher(here: &Here, session: &Session) -> Option<ProcKey> {
-    let launch = session.launch_id.as_ref()?;
-    let receipt = here.host().launches().iter().find(|one| one.launch == *launch)?;
-    receipt.process.clone()
+fn told(death: host::Death) -> Death {
+    let (signal, survived) = match death.how {
+        How::By(signal, _) => (Some(signal.name().to_owned()), None),
+        How::Followed => (None, None),
+        How::Survived(why) => (None, Some(why)),
+    };
+    Death { process: death.key, comm: death.comm, signal, survived }
 }
 
 /// Our receipt, so that what leaves no trace of an end on purpose is not taken for a crash.
@@ -192,7 +244,7 @@ fn natively(
     let until = Instant::now() + manner.grace;
     let gone = |key: &ProcKey| here.again().host().is_over(key);
     while key.as_ref().is_some_and(|key| !gone(key)) && Instant::now() < until {
-        thread::sleep(Duration::from_millis(50));
+        thread::sleep(TICK);
     }
     let death = |key: ProcKey| Death {
         survived: (!gone(&key)).then(|| format!("it lives {:?} later", manner.grace)),

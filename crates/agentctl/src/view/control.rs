@@ -33,5 +33,12 @@ pub(crate) fn decision(decision: &Decision) -> io::Result<()> {
 /// A command, as it can be typed.
 pub(crate) fn command(attach: &Attach) -> io::Result<()> {
     let words: Vec<String> = attach.argv.iter().map(|word| shell_word(&one_line(word))).collect();
-    writeln!(io::stdout().lock(), "{}", words.join(" "))
+    writeln!(io::stdout().lock(), "{}", words.join(" "))?;
+    match attach.needs.as_slice() {
+        [] => Ok(()),
+        needs => {
+            let needs = needs.join(" and ");
+            writeln!(io::stderr().lock(), "note: it needs {needs} as the server was given")
+        }
+    }
 }

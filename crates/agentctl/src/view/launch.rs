@@ -61,6 +61,16 @@ pub(crate) fn certificates(stopped: &[Certificate]) -> io::Result<()> {
         let id = one.session.id.as_deref().unwrap_or_default();
         let before = if one.already { "was already " } else { "" };
         writeln!(out, "{id}  {before}{}", one.session.state.name())?;
+        if let Some(asked) = &one.asked {
+            let whom = asked.process.as_ref().map(|key| format!("pid {} was ", key.pid));
+            let (before, after) = (asked.before.name(), asked.after.name());
+            let call = one_line(&asked.call);
+            writeln!(
+                out,
+                "  {}asked by {call}: was {before}, is {after}",
+                whom.unwrap_or_default()
+            )?;
+        }
         for death in &one.deaths {
             let how = match (&death.survived, &death.signal) {
                 (Some(why), _) => format!("lives: {why}"),

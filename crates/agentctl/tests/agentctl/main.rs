@@ -10,6 +10,7 @@ mod live;
 mod real_claude;
 mod real_codex;
 mod real_copilot;
+mod real_demo;
 mod real_gemini;
 mod real_openclaw;
 mod real_opencode;

@@ -2,6 +2,7 @@
 
 mod abuse;
 mod again;
+mod attach;
 mod headless;
 mod send;
 mod tui;

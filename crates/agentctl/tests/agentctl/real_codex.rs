@@ -1,5 +1,6 @@
 //! Codex 0.166 itself, and one 0.140, against the scripted model.
 
+mod attach;
 mod control;
 mod exec;
 mod many;

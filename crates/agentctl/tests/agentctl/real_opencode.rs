@@ -1,5 +1,6 @@
 //! OpenCode 1.18 itself, against the scripted model.
 
+mod attach;
 mod control;
 mod files;
 mod run;

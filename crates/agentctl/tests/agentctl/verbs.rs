@@ -1,7 +1,9 @@
 //! Launching, locking and sweeping, where things go wrong.
 
 mod abuse;
+mod attach;
 mod locks;
 mod prune;
 mod race;
 mod receipts;
+mod stop;

@@ -1,6 +1,6 @@
 //! Whole answers of commands.
 
-use super::Session;
+use super::{Session, StateName};
 use crate::{agent::Message, hosted::Call, ident::ProcKey, observe};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -103,8 +103,26 @@ pub struct Certificate {
     pub session: Session,
     /// It had ended before; nothing was done.
     pub already: bool,
+    /// What was asked of the agent, where no process was signalled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// What became of each process, the session's own first.
     pub deaths: Vec<Death>,
+}
+
+/// An end of a turn that an agent was asked for, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Asked {
+    /// The call of its server, or the command.
+    pub call: String,
+    /// The process that has the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcKey>,
+    /// The session's state before.
+    pub before: StateName,
+    /// And as it was seen afterwards.
+    pub after: StateName,
 }
 
 /// What became of one process.

@@ -84,4 +84,7 @@ pub struct Attach {
     pub agent: String,
     /// The command that leads to it.
     pub argv: Vec<String>,
+    /// Variables that it needs as the session's process has them; their values are secret.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
 }

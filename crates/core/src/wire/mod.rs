@@ -9,7 +9,7 @@ mod session;
 mod state;
 
 pub use answers::{
-    Certificate, Death, DryRun, Launch, Messages, OneSession, Orphan, Problem, Sessions,
+    Asked, Certificate, Death, DryRun, Launch, Messages, OneSession, Orphan, Problem, Sessions,
 };
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};

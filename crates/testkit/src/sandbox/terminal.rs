@@ -130,6 +130,11 @@ impl<'a> Terminal<'a> {
         self.press(&["Enter"]);
     }
 
+    /// Closes it, as a person does who closes a window: whoever is on it is told by the kernel.
+    pub fn close(self) {
+        told(self.call(&["kill-session", "-t", &self.name]));
+    }
+
     fn call(&self, words: &[&str]) -> Result<String, String> {
         self.sandbox.tmux.call(self.sandbox, words)
     }

@@ -23,6 +23,8 @@ use std::{
     path::PathBuf,
 };
 
+/// Place of [`Line::field`] with the device of its terminal.
+const TERMINAL: usize = 7;
 /// Places of [`Line::field`] that are zero until the program is loaded.
 const ARGUMENTS_END: usize = 49;
 const ENVIRONMENT_END: usize = 51;
@@ -167,6 +169,13 @@ impl<'a> Door<'a> {
         self.ask(fstat(&self.dir)).map(|found| found.st_uid)
     }
 
+    /// The device of its terminal.
+    pub(super) fn terminal(&self) -> Told<Option<PathBuf>> {
+        let number = self.look(|line| line.field(TERMINAL))?;
+        let number = number.ok_or_else(|| CannotTell("its terminal is not told".to_owned()))?;
+        Ok((number != 0).then(|| device(number)))
+    }
+
     /// The arguments as they stand now; some programs write over them.
     pub(super) fn argv(&self) -> Told<Vec<String>> {
         let bytes = self.ask_bytes(c"cmdline", ARGUMENTS_END)?;
@@ -274,6 +283,17 @@ fn path_of(mut target: Vec<u8>) -> Option<PathBuf> {
         target.truncate(target.len() - DELETED.len());
     }
     target.starts_with(b"/").then(|| PathBuf::from(OsString::from_vec(target)))
+}
+
+/// The path of a terminal, by the numbers that the kernel's list of devices gives to each kind.
+fn device(number: u64) -> PathBuf {
+    let (major, minor) = (number >> 8 & 0xfff, number & 0xff | number >> 12 & 0xfff00);
+    PathBuf::from(match (major, minor) {
+        (136..=143, _) => format!("/dev/pts/{}", (major - 136) * 256 + minor),
+        (4, 0..64) => format!("/dev/tty{minor}"),
+        (4, _) => format!("/dev/ttyS{}", minor - 64),
+        _ => format!("/dev/char/{major}:{minor}"),
+    })
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -17,7 +17,6 @@ pub(super) struct Numbers {
     pub(super) parent: u32,
     pub(super) start: u64,
     pub(super) zombie: bool,
-    pub(super) tty: bool,
     /// On its way out: no longer all there, not yet a zombie.
     pub(super) exiting: bool,
 }
@@ -41,14 +40,13 @@ impl<'a> Line<'a> {
         let mut fields = self.fields();
         let state = *fields.next()?.first()?;
         let parent = u32::try_from(number_of(fields.next()?)?).ok()?;
-        let tty = fields.nth(2)? != b"0";
-        let flags = number_of(fields.nth(1)?)?;
+        let flags = number_of(fields.nth(4)?)?;
         let threads = number_of(fields.nth(10)?)?;
         let start = number_of(fields.nth(1)?)?;
         fields.next()?; // else the start may be cut short
         // A main thread that ended before the others looks like a zombie; the process lives on.
         let zombie = matches!(state, b'Z' | b'X' | b'x') && threads <= 1;
-        Some(Numbers { parent, start, zombie, tty, exiting: flags & EXITING != 0 })
+        Some(Numbers { parent, start, zombie, exiting: flags & EXITING != 0 })
     }
 
     fn fields(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
@@ -70,7 +68,7 @@ mod tests {
     #[test]
     fn a_name_may_hold_brackets_and_newlines() {
         let line = Line::parse(LINE).expect("a line");
-        let numbers = Numbers { parent: 12, start: 991, zombie: false, tty: true, exiting: false };
+        let numbers = Numbers { parent: 12, start: 991, zombie: false, exiting: false };
         assert_eq!((line.comm, line.numbers()), (&b") Z 1 (\n"[..], Some(numbers)));
         assert_eq!(line.field(22), Some(991));
     }

@@ -56,6 +56,42 @@ fn a_child_is_described_as_it_was_started() {
     }
 }
 
+#[test]
+fn a_child_of_a_terminal_has_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("tty");
+    let line = format!("tty >{}; exec sleep 1000", file.display());
+    let terminal = Running::start(Command::new("script").args(["-qec", &line, "/dev/null"]));
+    let below = || {
+        let native = Native::new();
+        let table = native.table().expect("a table");
+        let below = table.descendants(terminal.pid());
+        let mut below = below.into_iter().filter_map(|pid| table.process(pid));
+        below.find(|process| process.comm == "sleep").map(|found| found.pid)
+    };
+    let pid = until("the program runs", below);
+    let own = fs::read_to_string(&file).expect("its terminal");
+    let alone = Running::start(Command::new("setsid").args(["sh", "-c", "exec sleep 1000"]));
+    until("it is on its own", || is_sleep(alone.pid()).then_some(()));
+    for kernel in fresh() {
+        let key = |pid| {
+            let table = kernel.table().expect("a table");
+            table.key(table.process(pid).expect("it runs"))
+        };
+        assert_eq!(kernel.terminal(&key(pid)), Ok(Some(PathBuf::from(own.trim()))));
+        assert_eq!(kernel.terminal(&key(alone.pid())), Ok(None));
+    }
+    terminal.end();
+    let left = || Native::new().table().expect("a table").process(pid).is_none().then_some(());
+    until("the terminal's program ended with it", left);
+}
+
+fn is_sleep(pid: u32) -> bool {
+    let native = Native::new();
+    let process = native.table().expect("a table").process(pid);
+    process.is_some_and(|process| process.comm == "sleep")
+}
+
 fn which(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").expect("a path");
     let mut found = std::env::split_paths(&path).map(|dir| dir.join(program));

@@ -32,30 +32,11 @@ fn a_hostile_name_changes_nothing() {
         start: key.start,
         comm: name.to_owned(),
         zombie: false,
-        tty: seen.tty,
     };
     assert_eq!(seen, expected);
     let began = proc.table().expect("a table").since(key.start);
     let age = jiff::Timestamp::now().duration_since(began).as_secs();
     assert!((-1..60).contains(&age), "{age}");
-}
-
-#[test]
-fn a_child_of_a_terminal_has_it() {
-    let terminal = Running::start(Command::new("script").args(["-qec", "sleep 1000", "/dev/null"]));
-    let below = || {
-        let proc = Proc::new();
-        let table = proc.table().expect("a table");
-        let below = table.descendants(terminal.pid());
-        let mut below = below.into_iter().filter_map(|pid| table.process(pid));
-        let found = below.find(|process| process.comm == "sleep").map(|found| found.pid);
-        found.map(|pid| (pid, table.process(pid).is_some_and(|process| process.tty)))
-    };
-    let (pid, tty) = until("the program runs", below);
-    terminal.end();
-    assert!(tty);
-    let left = || Proc::new().table().expect("a table").process(pid).is_none().then_some(());
-    until("the terminal's program ended with it", left);
 }
 
 const NOBODY: [u32; 0] = [];

@@ -35,6 +35,11 @@ impl Agents {
         Self::with(GOOD)
     }
 
+    /// With one that heeds no signal that can be left unheeded.
+    pub(crate) fn stubborn() -> Self {
+        Self::with(&GOOD.replace("exec ", "trap '' INT TERM HUP\nexec "))
+    }
+
     /// With an agent that is this script.
     pub(crate) fn with(script: &str) -> Self {
         let home = Home::new();

@@ -13,6 +13,7 @@ use std::{
 /// A live process that looks like an agent's; it is ended with this value.
 pub(crate) struct StandIn {
     child: Child,
+    pid: u32,
     ticks: u64,
 }
 
@@ -30,6 +31,21 @@ impl Home {
     /// The same in another directory.
     pub(crate) fn stand_in_within(&self, dir: &Path) -> StandIn {
         StandIn::start(self.stand_in_command().current_dir(dir))
+    }
+
+    /// The same on a terminal, which a program of this name gives it, with these variables.
+    pub(crate) fn stand_in_under(&self, name: &str, env: &[(&str, &str)]) -> StandIn {
+        let above = self.program(name);
+        copied(Path::new("/usr/bin/script"), &above);
+        let claude = self.stand_in_command().get_program().to_string_lossy().into_owned();
+        let mut command = self.command(above);
+        command.args(["-qec", &format!("exec {claude} 1000"), "/dev/null"]);
+        command.envs(env.iter().copied()).env("SHELL", "/bin/sh");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut stand_in = StandIn::start(&mut command);
+        stand_in.pid = stand_in.below("claude");
+        stand_in.ticks = ticks(stand_in.pid);
+        stand_in
     }
 
     /// The call that starts a stand-in, which then goes on for longer than any test.
@@ -72,17 +88,38 @@ pub(crate) fn registry(process: &StandIn, session: &str, more: Value) -> Value {
 impl StandIn {
     fn start(command: &mut Command) -> Self {
         let child = command.spawn().expect("a stand-in");
-        let ticks = ticks(child.id());
-        Self { child, ticks }
+        let (pid, ticks) = (child.id(), ticks(child.id()));
+        Self { child, pid, ticks }
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid
+    }
+
+    /// Waits for a child of this name.
+    fn below(&self, name: &str) -> u32 {
+        let children = format!("/proc/{0}/task/{0}/children", self.child.id());
+        let start = std::time::Instant::now();
+        loop {
+            let pids = fs::read_to_string(&children).unwrap_or_default();
+            let comm = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm"));
+            let is_it = |pid: &u32| comm(pid).is_ok_and(|comm| comm.trim_end() == name);
+            if let Some(pid) = pids.split(' ').filter_map(|pid| pid.parse().ok()).find(is_it) {
+                return pid;
+            }
+            assert!(start.elapsed().as_secs() < 10, "no {name} below {}", self.child.id());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 
     /// How it is named where it has named no session.
     pub(crate) fn name(&self) -> String {
         format!("pid:{}", self.pid())
+    }
+
+    /// It has ended, whoever collects it.
+    pub(crate) fn has_ended(&self) -> bool {
+        fields(self.pid).first().is_none_or(|state| state == "Z")
     }
 
     /// Its start in clock ticks after boot.

@@ -20,6 +20,13 @@ fn stop_ends_a_turn_and_leaves_the_server() {
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
     let certificate: Value = stopped.json()[0].clone();
     assert_eq!((&certificate["already"], &certificate["deaths"]), (&json!(false), &json!([])));
+    let mut asked = certificate["asked"].clone();
+    asked["process"] = asked["process"]["pid"].clone();
+    let told = json!({
+        "call": "turn/interrupt", "process": certificate["session"]["pid"],
+        "before": "working", "after": "idle",
+    });
+    assert_eq!(asked, told, "{certificate:#}");
     stage.becomes(&id, &[], &alive("idle", "server"));
     stage.becomes(&other, &[], &alive("working", "server"));
     let again = stage.sandbox.agentctl(&["stop", &id, "--json"]);

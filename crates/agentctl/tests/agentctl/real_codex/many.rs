@@ -81,6 +81,16 @@ fn a_server_holds_many_sessions() {
     waiting["waiting_for"] = json!("approval");
     stage.becomes(&second, &["idle", "working"], &waiting);
     stage.becomes(&first, &[], &working);
+    // It listens to nobody but who started it.
+    for words in [&["stop", &first][..], &["stop", &first, "--force"], &["attach", &first]] {
+        let refused = stage.sandbox.agentctl(words);
+        assert_eq!(refused.code, Some(5), "{refused:?}");
+        assert!(
+            refused.stderr.contains("server") && refused.stderr.contains("hint:"),
+            "{refused:?}"
+        );
+    }
+    stage.becomes(&first, &[], &working);
     gate.open();
     idle["cwd"] = json!(stage.sandbox.work());
     idle["last"] = json!("released");

@@ -57,8 +57,13 @@ fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     stage.becomes(&bad, ON_THE_WAY, &alive("working", "server"));
     let checks = [check.clone(), check.replace(&id, &bad)];
     assert_eq!(stage.show(&checks), [true, false], "one has ended, and one runs: {checks:#?}");
-    let stopped = stage.sandbox.agentctl(&["stop", &bad]);
+    let stopped = stage.sandbox.agentctl(&["stop", &bad, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    let certificate = &stopped.json()[0];
+    assert_eq!(certificate["deaths"], json!([]));
+    let asked = &certificate["asked"];
+    assert_eq!((&asked["call"], &asked["before"]), (&json!("sessions.abort"), &json!("working")));
+    assert_eq!(asked["after"], certificate["session"]["state"]);
     stage.becomes(&bad, ON_THE_WAY, &ended("stopped", "interrupted"));
 
     let never = stage.sandbox.gate("never");

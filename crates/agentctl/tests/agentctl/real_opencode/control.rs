@@ -17,12 +17,13 @@ fn stop_ends_a_turn_and_leaves_the_server() {
     stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
     stage.asked("until");
     stage.served(&id, &alive("working", "server"));
-    let leads = stage.sandbox.agentctl(&["attach", &id, "--print"]);
-    let own = format!("opencode attach http://{} --session {id}\n", server.address);
-    assert_eq!((leads.code, leads.stdout), (Some(0), own));
     let stopped = stage.sandbox.agentctl(&["stop", &id, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    assert_eq!(stopped.json()[0]["deaths"], json!([]));
+    let certificate = &stopped.json()[0];
+    assert_eq!(certificate["deaths"], json!([]));
+    let asked = &certificate["asked"];
+    assert_eq!(asked["call"], "POST /session/ID/abort");
+    assert_eq!((&asked["before"], &asked["after"]), (&json!("working"), &json!("stopped")));
     stage.served(&id, &ended("stopped", "interrupted"));
     stage.served(&other, &alive("working", "server"));
     gate.open();

@@ -4,7 +4,7 @@ use super::{fork, known, launch, messages, registry, store, transcript, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
-    control::Target,
+    control::{Leads, Target},
     evidence::{Record, Role},
     host::Host,
     launch::{Ask, Plan, Signal},
@@ -65,14 +65,9 @@ impl Agent for Claude {
     }
 
     /// 2.1.197: its fleet knows sessions by the first 8 characters.
-    fn attaches(
-        &self,
-        _: &dyn Host,
-        target: &Target<'_>,
-        role: Option<Role>,
-    ) -> Option<Vec<String>> {
+    fn attaches(&self, _: &dyn Host, target: &Target<'_>, role: Option<Role>) -> Option<Leads> {
         let short = target.id.get(..8).filter(|_| role == Some(Role::Background))?;
-        Some(vec!["attach".to_owned(), short.to_owned()])
+        Some(Leads { words: vec!["attach".to_owned(), short.to_owned()], secrets: &[] })
     }
 
     fn says(&self, line: &[u8], text: &str) -> bool {

@@ -4,7 +4,7 @@ use super::{control, known, launch, messages, rollout, store};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
-    control::{Request, Target, Unheard},
+    control::{Leads, Request, Target, Unheard},
     evidence::{Record, Role},
     host::Host,
     launch::{Ask, Plan, Signal},
@@ -56,6 +56,10 @@ impl Agent for Codex {
         launch::ends_by(role)
     }
 
+    fn interrupts_by(&self) -> &'static str {
+        "turn/interrupt"
+    }
+
     fn control(
         &self,
         host: &dyn Host,
@@ -63,6 +67,17 @@ impl Agent for Codex {
         request: Request<'_>,
     ) -> Result<(), Unheard> {
         control::ask(host, target, request)
+    }
+
+    fn attaches(&self, host: &dyn Host, target: &Target<'_>, role: Option<Role>) -> Option<Leads> {
+        let socket = control::socket(host, target).filter(|_| role == Some(Role::Server))?;
+        let remote = format!("unix://{}", socket.display());
+        let mut words = ["resume", "--remote", &remote].map(str::to_owned).to_vec();
+        // 0.166 asks which directory is meant unless it is told.
+        let cwd = target.cwd.map(|cwd| cwd.to_string_lossy().into_owned());
+        words.extend(cwd.into_iter().flat_map(|cwd| ["-C".to_owned(), cwd]));
+        words.push(target.id.to_owned());
+        Some(Leads { words, secrets: &[] })
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

@@ -9,11 +9,17 @@ use crate::{
     host::{Host, Talk},
 };
 use serde_json::{Value, json};
-use std::io;
+use std::{io, path::PathBuf};
 
 const SOCKET: &str = "app-server-control/app-server-control.sock";
 /// Notes come before an answer; more than this before one is no app-server.
 const FRAMES: usize = 10_000;
+
+/// Where the process that has a thread listens, if it does.
+pub(super) fn socket(host: &dyn Host, target: &Target<'_>) -> Option<PathBuf> {
+    let path = target.store.join(SOCKET);
+    host.dial_file(&path, target.process).ok().map(|_| path)
+}
 
 /// Asks this of the server.
 pub(super) fn ask(

@@ -86,6 +86,10 @@ impl Agent for OpenClaw {
         launch::ends_by(role)
     }
 
+    fn interrupts_by(&self) -> &'static str {
+        "sessions.abort"
+    }
+
     fn control(
         &self,
         host: &dyn Host,

@@ -5,7 +5,7 @@ use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
     },
-    control::{Request, Target, Unheard},
+    control::{Leads, Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
@@ -121,6 +121,10 @@ impl Agent for OpenCode {
         launch::ends_by(role)
     }
 
+    fn interrupts_by(&self) -> &'static str {
+        "POST /session/ID/abort"
+    }
+
     fn control(
         &self,
         host: &dyn Host,
@@ -130,16 +134,12 @@ impl Agent for OpenCode {
         control::ask(host, target, request)
     }
 
-    fn attaches(
-        &self,
-        host: &dyn Host,
-        target: &Target<'_>,
-        role: Option<Role>,
-    ) -> Option<Vec<String>> {
+    fn attaches(&self, host: &dyn Host, target: &Target<'_>, role: Option<Role>) -> Option<Leads> {
         let ports = host.ports(target.process).ok().filter(|_| role == Some(Role::Server))?;
         let place = ports.into_iter().find_map(crate::host::loopback)?;
         let words = ["attach", &format!("http://{place}"), "--session", target.id];
-        Some(words.map(str::to_owned).to_vec())
+        let words = words.map(str::to_owned).to_vec();
+        Some(Leads { words, secrets: server::SECRETS })
     }
 
     fn wakes(&self) -> bool {

@@ -21,6 +21,8 @@ use std::{
 
 const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
 const USER: &str = "OPENCODE_SERVER_USERNAME";
+/// What whoever speaks to a server has to know, if it was started with it.
+pub(super) const SECRETS: &[&str] = &[PASSWORD, USER];
 
 /// Every session it runs; none without asking where no turn is open that it could run. Of sessions in
 /// files nothing is asked: no server that writes them was ever seen to answer (1.1.65 was not tried).
@@ -125,7 +127,7 @@ impl Asked<'_> {
     }
 
     fn user(&self) -> (String, Option<String>) {
-        let mut env = self.host.env(self.server.process, &[PASSWORD, USER]).unwrap_or_default();
+        let mut env = self.host.env(self.server.process, SECRETS).unwrap_or_default();
         let mut word = |name: &str| env.remove(name)?.into_string().ok();
         (word(USER).unwrap_or_else(|| "opencode".to_owned()), word(PASSWORD))
     }

@@ -1,0 +1,158 @@
+//! Stops of several, of stubborn ones, and of processes that are not, or no longer, to be stopped.
+
+use crate::home::{
+    Agents, Answer, Home,
+    lines::{id, prompt},
+    other_user,
+};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+impl Agents {
+    /// Launches one in a directory of its own, and returns its session.
+    fn one(&self, dir: &str, more: &[&str]) -> String {
+        fs::create_dir_all(self.home.work().join(dir)).expect("a folder");
+        let words = [&["launch", "claude-code", "-p", "hi", "--json", "--cwd", dir], more].concat();
+        let answer = self.home.run(&words);
+        assert_eq!(answer.code, Some(0), "{answer:#?}");
+        answer.json()["session"]["id"].as_str().expect("an id").to_owned()
+    }
+
+    fn live(&self) -> Vec<String> {
+        let all = self.home.run(&["list", "--json"]).json()["sessions"].clone();
+        let all = all.as_array().expect("a list").clone();
+        all.iter().filter_map(|one| Some(one["id"].as_str()?.to_owned())).collect()
+    }
+}
+
+/// The sessions of certificates, and each signal that ended one of their processes.
+fn ended(answer: &Answer) -> Vec<(String, Vec<String>)> {
+    let all = answer.json().as_array().expect("certificates are a list").clone();
+    let one = |certificate: &Value| {
+        assert_eq!((&certificate["already"], &certificate["asked"]), (&json!(false), &Value::Null));
+        assert_eq!(certificate["session"]["live"], false, "{certificate:#}");
+        let deaths = certificate["deaths"].as_array().expect("deaths are a list").iter();
+        let signals = deaths.map(|death| death["signal"].as_str().expect("a signal").to_owned());
+        let id = certificate["session"]["id"].as_str().expect("an id").to_owned();
+        (id, signals.collect())
+    };
+    all.iter().map(one).collect()
+}
+
+#[test]
+fn one_that_fails_does_not_keep_the_others_alive() {
+    let agents = Agents::new();
+    let (one, two) = (agents.one("a", &[]), agents.one("b", &[]));
+    let stopped = agents.home.run(&["stop", &one, &id(9), &two, "--json"]);
+    assert_eq!(stopped.code, Some(3), "{stopped:#?}");
+    assert!(stopped.stderr.contains(&format!("no session {}", id(9))), "{stopped:#?}");
+    let int = vec!["SIGINT".to_owned()];
+    assert_eq!(ended(&stopped), [(one.clone(), int.clone()), (two, int)]);
+    assert_eq!(agents.live(), [""; 0]);
+    let again = agents.home.run(&["stop", &one, "--json"]);
+    assert_eq!((again.code, &again.json()[0]["already"]), (Some(0), &json!(true)));
+}
+
+#[test]
+fn a_group_is_stopped_and_then_all() {
+    let agents = Agents::new();
+    let group = [agents.one("a", &["--group", "g"]), agents.one("b", &["--group", "g"])];
+    let other = agents.one("c", &["--group", "h"]);
+    let stopped = agents.home.run(&["stop", "--all", "--group", "g", "--json"]);
+    assert_eq!(stopped.code, Some(0), "{stopped:#?}");
+    let mut ids: Vec<String> = ended(&stopped).into_iter().map(|(id, _)| id).collect();
+    let mut group = group.to_vec();
+    (ids.sort(), group.sort());
+    assert_eq!((ids, agents.live()), (group, vec![other.clone()]));
+    let stopped = agents.home.run(&["stop", "--all", "--json"]);
+    assert_eq!((stopped.code, &ended(&stopped)[0].0), (Some(0), &other));
+    let nobody = agents.home.run(&["stop", "--all", "--json"]);
+    assert_eq!((nobody.code, nobody.json()), (Some(0), json!([])));
+}
+
+#[test]
+fn who_heeds_no_signal_is_given_grace_or_none() {
+    let agents = Agents::stubborn();
+    let one = agents.one("a", &[]);
+    let stopped = agents.home.run(&["stop", &one, "--grace", "100ms", "--json"]);
+    assert_eq!(stopped.code, Some(0), "{stopped:#?}");
+    assert_eq!(ended(&stopped), [(one, vec!["SIGKILL".to_owned()])]);
+    let two = agents.one("b", &[]);
+    let start = Instant::now();
+    let stopped = agents.home.run(&["stop", &two, "--grace", "60s", "--force", "--json"]);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert_eq!(ended(&stopped), [(two, vec!["SIGKILL".to_owned()])]);
+}
+
+#[test]
+fn another_user_s_process_is_refused() {
+    let home = Home::new();
+    let theirs = home.stand_in_of(other_user());
+    let alone = home.stand_in_of(other_user());
+    home.claude(&id(1), &[prompt("Begin")]);
+    // A file of ours says that they have our session.
+    home.register(&theirs, &id(1), json!({"status": "busy"}));
+    for name in [&id(1), &theirs.name(), &alone.name()] {
+        let refused = home.run(&["stop", name, "--force"]);
+        assert_eq!(refused.code, Some(5), "{refused:#?}");
+        assert!(refused.stderr.contains("another user's process"), "{refused:#?}");
+        assert!(refused.stderr.contains("hint:"), "{refused:#?}");
+    }
+    assert!(!theirs.has_ended() && !alone.has_ended());
+}
+
+/// Stops an agent; between the look at its process and the grip on it the pid is used again by `$3`.
+const SCRIPT: &str = r#"
+set -e
+ticks() { sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 20; }
+"$2" 1000 & old=$!
+until test "$(cat /proc/$old/comm)" = claude; do :; done
+began=$(ticks $old)
+printf '{"pid":%s,"sessionId":"%s","procStart":"%s","startedAt":%s000,"status":"busy"}' \
+    $old "$4" $began $(($(date +%s) - 5)) >"$HOME/.claude/sessions/$old.json"
+strace -qq -o "$HOME/trace" -e signal=none -e trace=pidfd_open -e inject=pidfd_open:delay_enter=4000000 \
+    "$1" stop "$4" --force & stop=$!
+held() { test "$(tail -n 1 "$HOME/trace")" = "pidfd_open($old, 0"; } 2>/dev/null
+for _ in $(seq 1000); do held && break; sleep 0.01; done
+kill -KILL $old
+wait $old || true
+for _ in 1 2 3 4 5 6 7 8 9; do
+    echo $((old - 1)) >/proc/sys/kernel/ns_last_pid
+    "$3" 1000 & new=$!
+    test $new = $old
+    test "$(ticks $new)" = $began || break
+    kill -KILL $new
+    wait $new || true
+done
+held || echo 'too late' >&2
+code=0
+wait $stop || code=$?
+kill -KILL $new || echo 'a stranger was ended' >&2
+exit $code
+"#;
+
+#[test]
+fn a_process_with_another_s_pid_is_refused() {
+    let home = Home::new();
+    home.claude(&id(1), &[prompt("Begin")]);
+    fs::create_dir_all(home.path(".claude/sessions")).expect("a folder");
+    let _ = home.stand_in_command(); // puts the program there
+    let mut unshare = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        unshare.args(["--user", "--map-root-user"]);
+    }
+    unshare.args(["--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", SCRIPT, "script"]);
+    unshare.args([&home.program("agentctl"), &home.program("claude"), Path::new("/bin/sleep")]);
+    unshare.arg(id(1)).env_clear().env("HOME", home.path("")).env("PATH", "/usr/bin:/bin");
+    let answer = home.ask(unshare.current_dir(home.work()));
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    let told = ["its pid was reused", "hint: run `agentctl status`"];
+    assert!(told.iter().all(|told| answer.stderr.contains(told)), "{answer:#?}");
+    let bad = ["too late", "a stranger"];
+    assert!(!bad.iter().any(|bad| answer.stderr.contains(bad)), "{answer:#?}");
+}
