@@ -3,7 +3,6 @@
 use super::{Here, observe, prune};
 use agentctl_core::{
     agent::{Agent, Card},
-    agents,
     host::{self, Host},
     lines::{self, Body, Flow},
     observe::{History, Survey},
@@ -22,7 +21,8 @@ const MANIFEST: usize = 1 << 20;
 /// Looks at everything.
 pub(crate) fn doctor(here: &Here) -> Doctor {
     let host = here.host();
-    let surveys = observe::all(here, agents::ALL, History::All).found; // nobody hurries them
+    let surveys =
+        observe::all(here, |agent, host, env| Survey::new(agent, host, env, History::All));
     let agents = surveys.into_iter().map(|survey| checkup(host, survey)).collect();
     Doctor { schema: SCHEMA, host: abilities(host), agents, left_behind: prune::left_behind() }
 }

@@ -3,17 +3,18 @@
 use crate::host::{Machine, Patience};
 use agentctl_core::host::Host;
 use jiff::Timestamp;
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// How long servers may keep us waiting where no deadline is set.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// This machine, seen once: every answer of one command is about the same moment.
-///
-/// It is there for good: whoever looks too slowly is left behind, and may still look.
-#[derive(Clone, Copy)]
 pub(crate) struct Here {
-    host: &'static dyn Host,
+    /// Shared with whoever looks too slowly: that one is left behind, and may still look.
+    host: Arc<dyn Host + Send>,
     portable: bool,
     limit: Option<Limit>,
 }
@@ -32,12 +33,12 @@ impl Here {
         let now = Instant::now();
         let patience =
             limit.map_or(Patience::Each(PATIENCE), |limit| Patience::Until(now + limit / 2));
-        let host: Box<dyn Host> = match portable {
-            true => Box::new(Machine::portable(patience)),
-            false => Box::new(Machine::native(patience)),
+        let host: Arc<dyn Host + Send> = match portable {
+            true => Arc::new(Machine::portable(patience)),
+            false => Arc::new(Machine::native(patience)),
         };
         let limit = limit.map(|whole| Limit { until: now + whole, whole });
-        Self { host: Box::leak(host), portable, limit }
+        Self { host, portable, limit }
     }
 
     /// This machine at this moment, however long ago it was first seen.
@@ -50,8 +51,13 @@ impl Here {
         self.host.now()
     }
 
-    pub(super) fn host(&self) -> &'static dyn Host {
-        self.host
+    pub(super) fn host(&self) -> &dyn Host {
+        &*self.host
+    }
+
+    /// The same for a thread that may be left behind.
+    pub(super) fn shared(&self) -> Arc<dyn Host + Send> {
+        Arc::clone(&self.host)
     }
 
     /// How much longer agents may take; `None` is as long as they want.

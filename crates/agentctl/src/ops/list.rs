@@ -36,8 +36,8 @@ impl Ask {
 
 /// Lists sessions.
 pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
-    let (host, history, depth) = (here.host(), ask.history, ask.depth);
-    let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, env| {
+    let (history, depth) = (ask.history, ask.depth);
+    let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
         let mut survey = Survey::new(agent, host, env, history);
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
         let (sessions, unread) = observe::sessions(&survey, &candidates, depth);
@@ -60,7 +60,7 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);
     sessions.truncate(ask.limit.unwrap_or(usize::MAX));
-    let _ = host.launches(); // receipts are swept by whoever looks, though nothing may be there to look at
+    let _ = here.host().launches(); // receipts are swept by whoever looks, though nothing may be there to look at
     if ask.depth == Depth::Glance {
         for session in &mut sessions {
             session.tokens = None; // some agents tell them for nothing: the answer is the same for all

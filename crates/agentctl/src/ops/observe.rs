@@ -4,8 +4,8 @@ use super::Here;
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
-    host::Env,
-    observe::{self, Candidate, History, Survey},
+    host::{Env, Host},
+    observe::{self, Candidate, Survey},
     wire::{Problem, Session},
 };
 use std::{
@@ -52,11 +52,35 @@ pub(super) struct Answers<T> {
 pub(super) fn each<T: Send + 'static>(
     here: &Here,
     chosen: &[&'static dyn Agent],
-    look: impl Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static,
+    look: impl Fn(&'static dyn Agent, &dyn Host, &Env) -> T + Send + Sync + 'static,
 ) -> Answers<T> {
-    let _ = here.host().table(); // the one pass, before anybody asks at the same time
+    let host = here.shared();
+    let _ = host.table(); // the one pass, before anybody asks at the same time
     let is_quick = |agent: &dyn Agent, env: &Env| Survey::is_absent(agent, here.host(), env);
-    side_by_side(here, chosen, is_quick, look)
+    side_by_side(here, chosen, is_quick, move |agent, env| look(agent, &*host, env))
+}
+
+/// Surveys of all agents, made at once; nobody hurries them.
+pub(super) fn all<'h>(
+    here: &'h Here,
+    look: impl Fn(&'static dyn Agent, &'h dyn Host, &Env) -> Survey<'h> + Sync,
+) -> Vec<Survey<'h>> {
+    let (host, env) = (here.host(), &environment());
+    let _ = host.table();
+    let look = |agent| look(agent, host, env);
+    thread::scope(|scope| {
+        let begin = |agent: &&'static dyn Agent| {
+            let agent = *agent;
+            match Survey::is_absent(agent, host, env) {
+                true => Err(look(agent)), // a thread costs more than it saves
+                false => Ok(scope.spawn(move || look(agent))),
+            }
+        };
+        let begun: Vec<_> = agents::ALL.iter().map(begin).collect();
+        let end =
+            |one: thread::ScopedJoinHandle<'_, _>| one.join().expect("a bug ends the program");
+        begun.into_iter().map(|one| one.map_or_else(|absent| absent, end)).collect()
+    })
 }
 
 fn side_by_side<T: Send + 'static>(
@@ -108,16 +132,6 @@ fn late(agent: &dyn Agent, why: &str) -> Problem {
         path: None,
         message: format!("its sessions are not shown: {why}"),
     }
-}
-
-/// Surveys with a history.
-pub(super) fn all(
-    here: &Here,
-    chosen: &[&'static dyn Agent],
-    history: History,
-) -> Answers<Survey<'static>> {
-    let host = here.host();
-    each(here, chosen, move |agent, env| Survey::new(agent, host, env, history))
 }
 
 /// The sessions of these candidates, and what of them could not be read.

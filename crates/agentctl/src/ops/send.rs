@@ -154,9 +154,8 @@ impl<'a> Before<'a> {
 
     fn proof(&self, here: &Here, id: &str, text: &str, limit: Duration) -> Option<Source> {
         let until = Instant::now() + limit;
-        let host = here.again().host();
         loop {
-            if let Some(proof) = self.look(host, id, text) {
+            if let Some(proof) = self.look(here.again().host(), id, text) {
                 return Some(proof);
             }
             if Instant::now() >= until {

@@ -79,42 +79,40 @@ pub(super) fn held(here: &Here, name: &str) -> Result<Held, Error> {
 }
 
 /// The session that is meant, and what was seen around it.
-struct Found {
+struct Found<'h> {
     session: Session,
-    surveys: Vec<Survey<'static>>,
+    surveys: Vec<Survey<'h>>,
     unread: Vec<Problem>,
 }
 
-fn find(here: &Here, text: &str, depth: Depth) -> Result<Found, Error> {
+fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error> {
     let name = Name::parse(text).ok_or_else(|| {
         Error::new(Kind::Usage, format!("not a session id: {text:?}"))
             .hint("use an id or a prefix of it, ID@DIR, or pid:N")
     })?;
-    let host = here.host();
-    let whole = |id: &str| {
-        let id = id.to_owned();
-        observe::each(here, agents::ALL, move |agent, env| Survey::of(agent, host, env, &id))
+    let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
+    let wide = |history| {
+        observe::all(here, move |agent, host, env| Survey::new(agent, host, env, history))
     };
     let fits = |candidate: &Candidate| match &name {
         Name::Pid(pid) => candidate.is_held_by(*pid),
         Name::Id { .. } => candidate.id.as_deref().is_some_and(|id| name.fits(id)),
     };
-    let surveys = match &name {
+    let mut surveys = match &name {
         // An id of hexadecimal digits may be typed in any case, and is found by looking everywhere.
         Name::Id { prefix, dir: None }
             if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
         {
             whole(prefix)
         }
-        Name::Id { .. } => observe::all(here, agents::ALL, History::All),
-        Name::Pid(_) => observe::all(here, agents::ALL, History::Skip),
+        Name::Id { .. } => wide(History::All),
+        Name::Pid(_) => wide(History::Skip),
     };
-    let mut surveys = surveys.found; // nobody hurries them
     // A store that cannot be listed may still hold it, and can say why it is not told.
     if let Name::Id { prefix, .. } = &name
         && !surveys.iter().flat_map(|survey| &survey.candidates).any(fits)
     {
-        surveys = whole(prefix).found;
+        surveys = whole(prefix);
     }
     let (mut sessions, mut unread) = (Vec::new(), Vec::new());
     for survey in &surveys {
