@@ -1,11 +1,7 @@
 //! Ends a process and what it started, and tells what became of each.
 
-use super::{Handle, Proc, Refused, Waited};
-use agentctl_core::{
-    host::{Kernel, Told},
-    ident::ProcKey,
-    launch::Signal,
-};
+use super::{Grip, Refused, Waited, grip::kernel};
+use agentctl_core::{host::Told, ident::ProcKey, launch::Signal};
 use std::time::{Duration, Instant};
 
 /// What became of one process.
@@ -31,14 +27,14 @@ pub(crate) enum How {
 }
 
 struct Target {
-    handle: Handle,
+    grip: Grip,
     key: ProcKey,
     comm: String,
 }
 
 impl Target {
     fn lives(&self) -> bool {
-        self.handle.is_alive().unwrap_or(true)
+        self.grip.is_alive().unwrap_or(true)
     }
 }
 
@@ -53,11 +49,11 @@ pub(crate) fn end(
     signals: &[Signal],
     grace: Duration,
 ) -> Result<Vec<Death>, Refused> {
-    let handle = Handle::open(key)?;
+    let grip = Grip::open(key)?;
     let comm = comm(key);
     let mut below = Vec::new();
     grow(&mut below, key).map_err(|why| Refused::Untold(why.0))?;
-    let how = escalate(&handle, signals, grace, &mut || {
+    let how = escalate(&grip, signals, grace, &mut || {
         // Once it is gone nobody can tell any more what it started.
         let _ = grow(&mut below, key);
     });
@@ -66,23 +62,23 @@ pub(crate) fn end(
     Ok(deaths)
 }
 
-fn escalate(handle: &Handle, signals: &[Signal], grace: Duration, look: &mut dyn FnMut()) -> How {
+fn escalate(grip: &Grip, signals: &[Signal], grace: Duration, look: &mut dyn FnMut()) -> How {
     let mut why = "no signal ends it".to_owned();
     for signal in signals {
         if *signal == Signal::Kill {
-            handle.freeze();
+            grip.freeze();
         }
         look();
         let sent = Instant::now();
-        match handle.signal(*signal) {
+        match grip.signal(*signal) {
             Ok(()) => {}
-            Err(Refused::Gone) => return How::By(*signal, sent.elapsed()),
+            Err(Refused::Gone | Refused::Reused) => return How::By(*signal, sent.elapsed()),
             Err(refused) => {
                 why = refused.to_string();
                 continue;
             }
         }
-        if ended_within(handle, grace, look) {
+        if ended_within(grip, grace, look) {
             return How::By(*signal, sent.elapsed());
         }
         why = format!("it outlived {}", signal.name());
@@ -90,11 +86,11 @@ fn escalate(handle: &Handle, signals: &[Signal], grace: Duration, look: &mut dyn
     How::Survived(why)
 }
 
-fn ended_within(handle: &Handle, grace: Duration, look: &mut dyn FnMut()) -> bool {
+fn ended_within(grip: &Grip, grace: Duration, look: &mut dyn FnMut()) -> bool {
     let until = Instant::now() + grace;
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        if handle.wait(Some(left.min(LOOK))).is_ok_and(|waited| waited == Waited::Ended) {
+        if grip.wait(Some(left.min(LOOK))).is_ok_and(|waited| waited == Waited::Ended) {
             return true;
         }
         if left.is_zero() {
@@ -109,12 +105,12 @@ fn sweep(mut below: Vec<Target>, root: &ProcKey, grace: Duration) -> Vec<Death> 
     let followed: Vec<ProcKey> =
         below.iter().filter(|target| !target.lives()).map(|target| target.key.clone()).collect();
     for target in below.iter().filter(|target| target.lives()) {
-        let _ = target.handle.signal(Signal::Terminate);
+        let _ = target.grip.signal(Signal::Terminate);
     }
     let asked = Instant::now();
     while below.iter().any(Target::lives) && asked.elapsed() < grace {
         let first = below.iter().find(|target| target.lives());
-        let _ = first.map(|target| target.handle.wait(Some(LOOK)));
+        let _ = first.map(|target| target.grip.wait(Some(LOOK)));
         let _ = grow(&mut below, root);
     }
     let patient = asked.elapsed();
@@ -123,7 +119,7 @@ fn sweep(mut below: Vec<Target>, root: &ProcKey, grace: Duration) -> Vec<Death> 
         let how = match (followed.contains(&target.key), stubborn.contains(&target.key)) {
             (true, _) => How::Followed,
             (false, false) => How::By(Signal::Terminate, patient),
-            (false, true) => escalate(&target.handle, &[Signal::Kill], grace, &mut || ()),
+            (false, true) => escalate(&target.grip, &[Signal::Kill], grace, &mut || ()),
         };
         Death { key: target.key, comm: target.comm, how }
     };
@@ -136,7 +132,7 @@ fn catch(below: &mut Vec<Target>, root: &ProcKey) -> Vec<ProcKey> {
     for _ in 0..ROUNDS {
         let before = below.len();
         for target in below.iter().filter(|target| target.lives()) {
-            target.handle.freeze();
+            target.grip.freeze();
         }
         let _ = grow(below, root);
         if below.len() == before {
@@ -146,10 +142,10 @@ fn catch(below: &mut Vec<Target>, root: &ProcKey) -> Vec<ProcKey> {
     below.iter().filter(|target| target.lives()).map(|target| target.key.clone()).collect()
 }
 
-/// Adds all that descends now from a process or from those known to descend from it, each held by a pidfd.
+/// Adds all that descends now from a process or from those known to descend from it, each in a grip.
 fn grow(known: &mut Vec<Target>, root: &ProcKey) -> Told<()> {
-    let proc = Proc::new();
-    let table = proc.table()?;
+    let kernel = kernel(root);
+    let table = kernel.table()?;
     let roots: Vec<ProcKey> =
         [root].into_iter().chain(known.iter().map(|target| &target.key)).cloned().collect();
     let same = |key: &&ProcKey| table.process(key.pid).is_some_and(|one| table.key(one) == **key);
@@ -159,16 +155,16 @@ fn grow(known: &mut Vec<Target>, root: &ProcKey) -> Told<()> {
         if key == *root || known.iter().any(|target| target.key == key) {
             continue;
         }
-        if let Ok(handle) = Handle::open(&key) {
-            known.push(Target { handle, key, comm: process.comm.clone() }); // else it is gone since
+        if let Ok(grip) = Grip::open(&key) {
+            known.push(Target { grip, key, comm: process.comm.clone() }); // else it is gone since
         }
     }
     Ok(())
 }
 
 fn comm(key: &ProcKey) -> String {
-    let proc = Proc::new();
+    let kernel = kernel(key);
     let name =
-        proc.table().ok().and_then(|table| table.process(key.pid)).map(|one| one.comm.clone());
+        kernel.table().ok().and_then(|table| table.process(key.pid)).map(|one| one.comm.clone());
     name.unwrap_or_default()
 }

@@ -8,9 +8,9 @@ mod ports;
 mod process;
 mod stat;
 
-pub(super) use process::{Door, boot};
-pub(crate) use process::{Refused, key_of};
+pub(super) use process::{Door, boot, key_of};
 
+use super::Refused;
 use agentctl_core::{
     host::{CannotTell, Env, Kernel, OpenFile, Table, Told},
     ident::ProcKey,

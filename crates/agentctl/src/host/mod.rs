@@ -1,12 +1,12 @@
 //! The real outside: files, the process table, pidfds, and waiting for a change.
 //!
-//! May read anything and signal through a pidfd. Knows no agent by name and interprets nothing it
+//! May read anything and signal through a grip on a process. Knows no agent by name and interprets nothing it
 //! reads. All that depends on the operating system stands in this room.
 
 mod databases;
-#[cfg(target_os = "linux")]
 mod end;
 mod files;
+mod grip;
 #[cfg(target_os = "linux")]
 mod linux;
 mod machine;
@@ -19,14 +19,14 @@ mod servers;
 mod tests;
 mod watch;
 
-#[cfg(target_os = "linux")]
 pub(crate) use end::{Death, How, end};
 pub(crate) use files::Disk;
+pub(crate) use grip::{Grip, Refused, Waited, key_of};
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Proc, Refused, key_of};
+pub(crate) use linux::Proc;
 pub(crate) use machine::{Machine, Native};
 #[cfg(target_os = "linux")]
-pub(crate) use pidfd::{Handle, Waited};
+use pidfd::Handle;
 pub(crate) use portable::Portable;
 pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one, stop_name};
 pub(crate) use servers::Patience;

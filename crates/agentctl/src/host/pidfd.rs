@@ -1,7 +1,10 @@
-//! A grip on one process that no other can slip into.
+//! A grip on one process that no other can slip into: a pidfd.
 
-use super::linux::{Door, Refused, boot};
-use agentctl_core::{ident::ProcKey, launch};
+use super::{
+    Refused, Waited,
+    linux::{Door, boot},
+};
+use agentctl_core::ident::ProcKey;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fd::{AsFd, BorrowedFd, OwnedFd},
@@ -13,15 +16,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How a wait ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waited {
-    /// The process ended; its parent may not have collected it yet.
-    Ended,
-    /// The time was up, or something else was due, and it lives.
-    TimedOut,
-}
-
 /// One process, known to have been the one that was named when the handle was made.
 #[derive(Debug)]
 pub(crate) struct Handle {
@@ -31,7 +25,7 @@ pub(crate) struct Handle {
 impl Handle {
     /// Opens the process of this name, and no other. The pidfd is opened before its start is
     /// read: whoever has the right start now has had the pid all along.
-    pub(crate) fn open(key: &ProcKey) -> Result<Self, Refused> {
+    pub(super) fn open(key: &ProcKey) -> Result<Self, Refused> {
         if boot().map_err(|why| Refused::Untold(why.0))? != key.boot {
             return Err(Refused::Rebooted);
         }
@@ -45,38 +39,18 @@ impl Handle {
     }
 
     /// Waits for its end until `stop` can be read or is closed at its other end.
-    pub(crate) fn wait_unless(&self, stop: BorrowedFd<'_>) -> io::Result<Waited> {
+    pub(super) fn wait_unless(&self, stop: BorrowedFd<'_>) -> io::Result<Waited> {
         wait_any(&[self.fd.as_fd(), stop], None)
     }
-}
 
-impl Handle {
     /// Sends a signal to this process, never to a later one with its pid.
-    pub(crate) fn signal(&self, signal: launch::Signal) -> Result<(), Refused> {
-        let signal = match signal {
-            launch::Signal::Interrupt => Signal::INT,
-            launch::Signal::Terminate => Signal::TERM,
-            launch::Signal::Kill => Signal::KILL,
-        };
-        pidfd_send_signal(&self.fd, signal).map_err(|why| match why {
-            Errno::SRCH => Refused::Gone,
-            why => Refused::Untold(io::Error::from(why).to_string()),
-        })
-    }
-
-    /// Stops it where it is, so that it starts nothing more before it is killed.
-    pub(super) fn freeze(&self) {
-        let _ = pidfd_send_signal(&self.fd, Signal::STOP); // it may be gone
+    pub(super) fn send(&self, signal: Signal) -> Result<(), Errno> {
+        pidfd_send_signal(&self.fd, signal)
     }
 
     /// Waits for its end, for ever without a timeout.
-    pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<Waited> {
+    pub(super) fn wait(&self, timeout: Option<Duration>) -> io::Result<Waited> {
         wait_any(&[self.fd.as_fd()], timeout)
-    }
-
-    /// It has not ended; a zombie has.
-    pub(crate) fn is_alive(&self) -> io::Result<bool> {
-        Ok(self.wait(Some(Duration::ZERO))? == Waited::TimedOut)
     }
 }
 

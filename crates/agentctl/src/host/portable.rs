@@ -3,6 +3,7 @@
 //! It counts starts in whole seconds and knows no locks and no open files. What it leaves empty
 //! may be empty or unreadable: it does not say which, so neither can we.
 
+use super::Refused;
 use agentctl_core::{
     host::{CannotTell, Env, Kernel, OpenFile, Process, Table, Told},
     ident::ProcKey,
@@ -40,13 +41,9 @@ impl Portable {
         kind: ProcessRefreshKind,
         answer: impl FnOnce(&sysinfo::Process) -> Option<T>,
     ) -> Told<T> {
-        if boot()?.to_string() != of.boot {
-            return Err(CannotTell("process is gone: it ran before the machine was booted".into()));
-        }
-        let pid = Pid::from_u32(of.pid);
-        let mut system = System::new().map_err(untold)?;
-        refresh(&mut system, ProcessesToUpdate::Some(&[pid]), kind);
+        let mut system = seen(of, kind)?;
         let told = same(&system, of).map(answer)?;
+        let pid = Pid::from_u32(of.pid);
         refresh(&mut system, ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing());
         same(&system, of)?;
         told.ok_or_else(|| CannotTell("sysinfo does not tell".to_owned()))
@@ -163,13 +160,39 @@ fn refresh(system: &mut System, which: ProcessesToUpdate<'_>, kind: ProcessRefre
     system.refresh_processes_specifics(which, true, kind.without_tasks());
 }
 
-fn same<'a>(system: &'a System, of: &ProcKey) -> Told<&'a sysinfo::Process> {
+/// It was this reader that gave the name: boots are counted in seconds.
+pub(super) fn is_name(key: &ProcKey) -> bool {
+    key.boot.parse::<u64>().is_ok()
+}
+
+/// It is the process that was named, and it lives, at this moment.
+pub(super) fn check(of: &ProcKey) -> Result<(), Refused> {
+    same(&seen(of, ProcessRefreshKind::nothing())?, of).map(|_| ())
+}
+
+/// The name of the process that has this pid now.
+#[cfg(any(test, not(target_os = "linux")))]
+pub(super) fn key_of(pid: u32) -> Result<ProcKey, Refused> {
+    let portable = Portable::new();
+    let table = portable.table().map_err(|why| Refused::Untold(why.0))?;
+    table.process(pid).map(|process| table.key(process)).ok_or(Refused::Gone)
+}
+
+/// Whoever has the pid now, if the machine was not booted since.
+fn seen(of: &ProcKey, kind: ProcessRefreshKind) -> Result<System, Refused> {
+    if boot().map_err(|why| Refused::Untold(why.0))?.to_string() != of.boot {
+        return Err(Refused::Rebooted);
+    }
+    let mut system = System::new().map_err(|why| Refused::Untold(untold(why).0))?;
+    refresh(&mut system, ProcessesToUpdate::Some(&[Pid::from_u32(of.pid)]), kind);
+    Ok(system)
+}
+
+fn same<'a>(system: &'a System, of: &ProcKey) -> Result<&'a sysinfo::Process, Refused> {
     match system.process(Pid::from_u32(of.pid)) {
-        Some(process) if process.start_time() != of.start => {
-            Err(CannotTell("process is gone and its pid was reused".to_owned()))
-        }
+        Some(process) if process.start_time() != of.start => Err(Refused::Reused),
         Some(process) if !is_dead(process) => Ok(process),
-        _ => Err(CannotTell("process is gone".to_owned())),
+        _ => Err(Refused::Gone),
     }
 }
 

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 use super::linux::boot;
+use super::{Refused, portable};
 use agentctl_core::{
     host::Kernel,
     ident::ProcKey,
@@ -115,6 +116,10 @@ pub(crate) fn stop_name(key: &ProcKey) -> String {
 
 /// That very process may still be there. What cannot be told of it is no reason to forget it.
 fn lives(key: &ProcKey, kernel: &dyn Kernel) -> bool {
+    if portable::is_name(key) {
+        let check = portable::check(key);
+        return matches!(check, Ok(()) | Err(Refused::Untold(_)));
+    }
     #[cfg(target_os = "linux")]
     if boot().is_ok_and(|boot| boot != key.boot) {
         return false;

@@ -7,7 +7,7 @@
 
 use super::{Orders, Report, stops::stopped};
 use crate::{
-    host::{Handle, end, key_of},
+    host::{Grip, end, key_of},
     write::whole,
 };
 use agentctl_core::{
@@ -161,7 +161,7 @@ fn open_input(fifo: &Path, first: &str) -> io::Result<File> {
 fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
     let began = Instant::now();
     let process = orders.receipt.process.clone();
-    let handle = process.as_ref().and_then(|process| Handle::open(process).ok());
+    let grip = process.as_ref().and_then(|process| Grip::open(process).ok());
     let mut locked = true;
     let mut overdue = false;
     loop {
@@ -190,13 +190,13 @@ fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
         let left = orders.receipt.deadline.filter(|_| !overdue).map(|deadline| {
             Duration::try_from(deadline.duration_since(Timestamp::now())).unwrap_or_default()
         });
-        rest(handle.as_ref(), left.map_or(waits, |left| left.min(waits)));
+        rest(grip.as_ref(), left.map_or(waits, |left| left.min(waits)));
     }
 }
 
 /// Waits for the end of the agent, no longer than this.
-fn rest(handle: Option<&Handle>, time: Duration) {
-    match handle.map(|handle| handle.wait(Some(time))) {
+fn rest(grip: Option<&Grip>, time: Duration) {
+    match grip.map(|grip| grip.wait(Some(time))) {
         Some(Ok(_)) => {}
         Some(Err(_)) | None => std::thread::sleep(time.min(TICK)),
     }

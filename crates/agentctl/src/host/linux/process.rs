@@ -1,6 +1,7 @@
 //! What can be asked about one process, and only about that very one.
 
 use super::{
+    super::Refused,
     pass::{LINE, open_dir},
     stat::Line,
 };
@@ -31,29 +32,6 @@ const ENVIRONMENT_END: usize = 51;
 /// Place of the signals that a thread has yet to take: the end of a process kills each of its threads.
 const PENDING: usize = 31;
 const KILL: u64 = 1 << 8;
-
-/// Why a process cannot be reached under the name it was given.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
-    /// It ended; it may be a zombie still.
-    #[error("process is gone")]
-    Gone,
-    /// Its pid belongs to another one now.
-    #[error("process is gone and its pid was reused")]
-    Reused,
-    /// The name is from another boot of the machine.
-    #[error("process is gone: it ran before the machine was booted")]
-    Rebooted,
-    /// It is not known whether it is there.
-    #[error("{0}")]
-    Untold(String),
-}
-
-impl From<Refused> for CannotTell {
-    fn from(why: Refused) -> Self {
-        Self(why.to_string())
-    }
-}
 
 /// Which boot this is.
 pub(crate) fn boot() -> Told<String> {

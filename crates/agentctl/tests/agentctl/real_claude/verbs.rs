@@ -116,3 +116,23 @@ fn kills_of_the_caller_in_a_tool() {
 fn kills_of_everybody_at_every_step() {
     kills::all("claude-code", killed);
 }
+
+/// Without a pidfd, by calls that every Unix has.
+#[test]
+fn stop_by_portable_calls_ends_it_and_its_tool() {
+    let stage = Stage::new();
+    let tool = stage.sandbox.gate("tool");
+    let prompt = format!("MOCK:tool {}", tool.tool());
+    let launched = stage.launch(&["claude-code", "-p", &prompt, "--", "--allowedTools=Bash"]);
+    let id = launched["session"]["id"].as_str().expect("it has an id").to_owned();
+    stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
+    let portable = [("AGENTCTL_PORTABLE", "true")];
+    let stopped = stage.sandbox.agentctl_with(&portable, &["stop", &id, "--json"]);
+    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    let certificate = &stopped.json()[0];
+    let deaths = certificate["deaths"].as_array().expect("a list");
+    assert_eq!(deaths[0]["process"]["pid"], launched["session"]["pid"], "{certificate:#}");
+    assert!(deaths.len() > 1, "its tool is not told: {certificate:#}");
+    assert!(deaths.iter().all(|death| death["survived"].is_null()), "{certificate:#}");
+    stage.becomes(&id, &[], &ended("stopped", "interrupted"));
+}

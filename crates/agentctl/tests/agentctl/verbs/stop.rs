@@ -89,6 +89,19 @@ fn who_heeds_no_signal_is_given_grace_or_none() {
     assert_eq!(ended(&stopped), [(two, vec!["SIGKILL".to_owned()])]);
 }
 
+/// By calls that every Unix has, without a pidfd.
+#[test]
+fn portable_signals_end_it_too() {
+    for (agents, signal) in [(Agents::new(), "SIGINT"), (Agents::stubborn(), "SIGKILL")] {
+        let one = agents.one("a", &[]);
+        let mut stop = agents.home.agentctl(&["stop", &one, "--grace", "300ms", "--json"]);
+        let stopped = agents.home.ask(stop.env("AGENTCTL_PORTABLE", "true"));
+        assert_eq!(stopped.code, Some(0), "{stopped:#?}");
+        assert_eq!(ended(&stopped), [(one, vec![signal.to_owned()])]);
+        assert_eq!(agents.live(), [""; 0]);
+    }
+}
+
 #[test]
 fn another_user_s_process_is_refused() {
     let home = Home::new();
@@ -98,10 +111,13 @@ fn another_user_s_process_is_refused() {
     // A file of ours says that they have our session.
     home.register(&theirs, &id(1), json!({"status": "busy"}));
     for name in [&id(1), &theirs.name(), &alone.name()] {
-        let refused = home.run(&["stop", name, "--force"]);
-        assert_eq!(refused.code, Some(5), "{refused:#?}");
-        assert!(refused.stderr.contains("another user's process"), "{refused:#?}");
-        assert!(refused.stderr.contains("hint:"), "{refused:#?}");
+        for portable in ["false", "true"] {
+            let mut stop = home.agentctl(&["stop", name, "--force"]);
+            let refused = home.ask(stop.env("AGENTCTL_PORTABLE", portable));
+            assert_eq!(refused.code, Some(5), "{refused:#?}");
+            let told = ["another user's process", "hint:"];
+            assert!(told.iter().all(|told| refused.stderr.contains(told)), "{refused:#?}");
+        }
     }
     assert!(!theirs.has_ended() && !alone.has_ended());
 }
