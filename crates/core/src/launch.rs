@@ -99,8 +99,6 @@ pub enum Input {
     Text(String),
     /// These lines, and then whatever is sent to it.
     Open(String),
-    /// Nothing.
-    Nothing,
 }
 
 /// How to start an agent.

@@ -57,13 +57,17 @@ pub(crate) fn end(
         // Once it is gone nobody can tell any more what it started.
         let _ = grow(&mut below, key);
     });
+    let lives = matches!(how, How::Survived(_));
     let mut deaths = vec![Death { key: key.clone(), comm, how }];
-    deaths.extend(sweep(below, key, grace));
+    if !lives {
+        deaths.extend(sweep(below, key, grace));
+    }
     Ok(deaths)
 }
 
 fn escalate(grip: &Grip, signals: &[Signal], grace: Duration, look: &mut dyn FnMut()) -> How {
     let mut why = "no signal ends it".to_owned();
+    let mut heeded = None;
     for signal in signals {
         if *signal == Signal::Kill {
             grip.freeze();
@@ -72,7 +76,11 @@ fn escalate(grip: &Grip, signals: &[Signal], grace: Duration, look: &mut dyn FnM
         let sent = Instant::now();
         match grip.signal(*signal) {
             Ok(()) => {}
-            Err(Refused::Gone | Refused::Reused) => return How::By(*signal, sent.elapsed()),
+            Err(Refused::Gone | Refused::Reused) => {
+                return heeded.map_or(How::Followed, |(signal, at): (Signal, Instant)| {
+                    How::By(signal, at.elapsed())
+                });
+            }
             Err(refused) => {
                 why = refused.to_string();
                 continue;
@@ -81,6 +89,7 @@ fn escalate(grip: &Grip, signals: &[Signal], grace: Duration, look: &mut dyn FnM
         if ended_within(grip, grace, look) {
             return How::By(*signal, sent.elapsed());
         }
+        heeded = Some((*signal, sent));
         why = format!("it outlived {}", signal.name());
     }
     How::Survived(why)

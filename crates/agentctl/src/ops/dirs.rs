@@ -39,18 +39,14 @@ impl Claimed {
         let found = locks::all(here, claim.state, Some(&root))?;
         match policy::in_the_way(&found.locks, &root, claim.sharing) {
             None => Ok(claimed),
-            Some(lock) => {
-                let why = locks::refusal(lock);
-                claimed.release();
-                Err(why)
-            }
+            Some(lock) => Err(locks::refusal(lock)),
         }
     }
 
     /// Claims a directory, whoever works in it.
     fn alone(root: &Path, claim: &Claim<'_>) -> Result<Self, Error> {
         let folder = claim.state.join(CLAIMS);
-        make_dir(&folder).map_err(|why| unclaimed(&folder, &why))?;
+        make_dir(&folder).map_err(|why| unwritable(&folder, &why))?;
         let path = folder.join(format!("{}.lock", places::name_of(root)));
         let mut claimed = Self::open(path)?;
         if claimed.held {
@@ -66,7 +62,7 @@ impl Claimed {
     /// Claims a key of launches, and waits for whoever launches under it.
     pub(super) fn key(state: &Path, key: &str, patience: Duration) -> Result<Self, Error> {
         let folder = state.join(CLAIMS);
-        make_dir(&folder).map_err(|why| unclaimed(&folder, &why))?;
+        make_dir(&folder).map_err(|why| unwritable(&folder, &why))?;
         let path = folder.join(format!("key-{}.lock", places::name_of(Path::new(key))));
         let began = Instant::now();
         loop {
@@ -86,7 +82,7 @@ impl Claimed {
         loop {
             let mut open = OpenOptions::new();
             open.read(true).write(true).create(true).truncate(false).mode(0o600);
-            let file = open.open(&path).map_err(|why| unclaimed(&path, &why))?;
+            let file = open.open(&path).map_err(|why| unwritable(&path, &why))?;
             let held = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
             // Whoever had it before has removed it since: nobody else would meet us there.
             if !held || file.metadata().is_ok_and(|stat| stat.nlink() > 0) {
@@ -99,13 +95,19 @@ impl Claimed {
     pub(super) fn lock(&self) -> io::Result<Stdio> {
         self.file.try_clone().map(Stdio::from)
     }
+}
 
-    /// Gives the directory back, whoever else still holds the file.
-    pub(super) fn release(&self) {
-        if self.held {
-            let _ = fs::remove_file(&self.path);
-            let _ = flock(&self.file, FlockOperation::Unlock);
+/// It is given back, whoever else still holds the file.
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        if !self.held {
+            return;
         }
+        let is_ours = fs::metadata(&self.path).ok().zip(self.file.metadata().ok());
+        if is_ours.is_some_and(|(there, ours)| there.ino() == ours.ino()) {
+            let _ = fs::remove_file(&self.path);
+        }
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -121,10 +123,9 @@ pub(super) struct Claim<'a> {
     pub(super) who: &'a str,
 }
 
-pub(super) fn unclaimed(path: &Path, why: &io::Error) -> Error {
-    Error::new(Kind::Io, format!("cannot write {}: {why}", path.display())).hint(
-        "make room or set AGENTCTL_HOME to a directory that can be written; nothing was started",
-    )
+pub(super) fn unwritable(path: &Path, why: &io::Error) -> Error {
+    Error::new(Kind::Io, format!("cannot write {}: {why}", path.display()))
+        .hint("make room or set AGENTCTL_HOME to a directory that can be written; nothing was done")
 }
 
 fn taken(root: &Path, file: &mut File) -> Error {

@@ -5,7 +5,8 @@ mod start;
 
 use super::{
     Here,
-    dirs::{Claim, Claimed},
+    dirs::{Claim, Claimed, unwritable},
+    status::{status, transcript},
 };
 use crate::{
     error::{Error, Kind},
@@ -16,6 +17,7 @@ use crate::{
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
+    evidence::Role,
     host::Host,
     ident::ProcKey,
     launch::{self, Earlier, Input, Permission, Plan},
@@ -28,11 +30,13 @@ use jiff::{SignedDuration, Timestamp};
 use start::Start;
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+/// A pipe holds 64 KiB until somebody reads it.
+const OPEN: usize = 60 << 10;
 /// How long to wait for another launch with the same key: longer than that may take.
 const KEYED: Duration = Duration::from_secs(90);
 
@@ -74,7 +78,6 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
         input: match plan.input {
             Input::Text(_) => "the prompt",
             Input::Open(_) => "the prompt, and then what is sent to it",
-            Input::Nothing => "nothing",
         }
         .to_owned(),
         requests: Vec::new(),
@@ -87,14 +90,11 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
         Error::new(Kind::Io, "cannot tell where our files go").hint("set HOME or AGENTCTL_HOME")
     })?;
     let Some(key) = &ask.key else { return launch_in(here, ask, &state) };
-    let claimed = Claimed::key(&state, key, KEYED)?;
-    let session = match of_key(&here.again(), ask, key) {
-        Ok(None) => launch_in(here, ask, &state),
-        Ok(Some(session)) => Ok(session),
-        Err(why) => Err(why),
-    };
-    claimed.release();
-    session
+    let _claimed = Claimed::key(&state, key, KEYED)?;
+    match of_key(&here.again(), ask, key)? {
+        None => launch_in(here, ask, &state),
+        Some(session) => Ok(session),
+    }
 }
 
 fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
@@ -106,7 +106,12 @@ fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
         let who = format!("{} by pid {}", ask.agent.card().name, std::process::id());
         let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
         let claim = Claim { state, dir: &ask.cwd, sharing, who: &who };
-        Claimed::take(here, &claim)
+        let claimed = Claimed::take(here, &claim)?;
+        match &ask.earlier {
+            // Somebody may have resumed it since it was found.
+            Some((id, _, false)) => earlier(&here.again(), id, false).map(|_| claimed),
+            Some((_, _, true)) | None => Ok(claimed),
+        }
     };
     if let Some(hosted) = ask.agent.hosted() {
         return Hosting { here, ask, hosted, launch, receipt }.launch(claim);
@@ -115,7 +120,8 @@ fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
     let plan = plan(ask, &id, &launch)?;
     let claimed = claim()?;
     let id = plan.id.clone();
-    let start = Start { here, ask, receipt, launch, id, at: Timestamp::now(), claimed };
+    let role = if matches!(plan.input, Input::Open(_)) { Role::Piped } else { Role::Headless };
+    let start = Start { here, ask, receipt, launch, id, role, at: Timestamp::now(), claimed };
     let reports = start.begin(&program, &plan)?;
     start.follow(&reports)
 }
@@ -131,7 +137,7 @@ pub(crate) struct Before {
 
 /// The session of this name, which must have ended unless it is copied.
 pub(crate) fn earlier(here: &Here, name: &str, fork: bool) -> Result<Before, Error> {
-    let (agent, session, stub) = super::status::transcript(here, name)?;
+    let (agent, session, stub) = transcript(here, name)?;
     let refuse = |why: &str| Error::new(Kind::Refused, format!("cannot resume {name}: {why}"));
     if session.live && !fork {
         return Err(refuse("it is alive").hint(format!(
@@ -169,22 +175,20 @@ fn fresh_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
-fn unwritable(path: &Path, why: &io::Error) -> Error {
-    Error::new(Kind::Io, format!("cannot write {}: {why}", path.display())).hint(
-        "make room or set AGENTCTL_HOME to a directory that can be written; nothing was started",
-    )
-}
-
 /// The session that was launched with this key before.
 fn of_key(here: &Here, ask: &Ask, key: &str) -> Result<Option<Session>, Error> {
     let (host, name) = (here.host(), ask.agent.card().name);
     let same = |one: &&Launched| one.key.as_deref() == Some(key) && one.agent == name;
     let launches: Vec<&Launched> = host.launches().iter().filter(same).collect();
-    if let Some(id) = launches.iter().find_map(|one| one.session.as_ref()) {
-        return super::status::status(here, id, Depth::Glance).map(|found| Some(found.session));
+    for id in launches.iter().filter_map(|one| one.session.as_ref()) {
+        match status(here, id, Depth::Glance) {
+            Ok(found) => return Ok(Some(found.session)),
+            Err(why) if why.kind == Kind::NoSession => {} // it was killed before it wrote anything
+            Err(why) => return Err(why),
+        }
     }
     // Its caller is gone, and it has not named its session yet.
-    let lives = |key: &&ProcKey| !matches!(host.began(key.pid, key.start), Ok(None));
+    let lives = |key: &&ProcKey| !host.is_over(key);
     match launches.iter().filter_map(|one| one.process.as_ref()).find(lives) {
         None => Ok(None),
         Some(key) => {
@@ -207,8 +211,16 @@ pub(super) fn program(host: &dyn Host, agent: &dyn Agent) -> Result<PathBuf, Err
 
 fn plan(ask: &Ask, id: &str, launch: &str) -> Result<Plan, Error> {
     let title = ask.agent.card().title;
-    let plan = ask.agent.plan(&native(ask, id, launch));
-    plan.map_err(|why| Error::new(Kind::Usage, format!("{title} cannot be started so: {why}")))
+    let usage =
+        |why: String| Error::new(Kind::Usage, format!("{title} cannot be started so: {why}"));
+    let plan = ask.agent.plan(&native(ask, id, launch)).map_err(usage)?;
+    match &plan.input {
+        Input::Open(text) if text.len() > OPEN => {
+            Err(usage("the first prompt of a steerable session is at most 60 KiB".to_owned())
+                .hint("launch it with less, and `agentctl send` the rest"))
+        }
+        Input::Open(_) | Input::Text(_) => Ok(plan),
+    }
 }
 
 /// What is asked of the agent's adapter.

@@ -2,7 +2,7 @@
 
 use super::{
     Here,
-    dirs::{Claim, Claimed, root, unclaimed},
+    dirs::{Claim, Claimed, root, unwritable},
     list,
 };
 use crate::{
@@ -41,12 +41,12 @@ pub(crate) fn lock(
     let claim = Claim { state: &state, dir, sharing: Sharing::Alone, who: &who };
     let claimed = Claimed::take(here, &claim)?;
     let added = intents::add(&state, &root(dir), by, reason);
-    claimed.release();
+    drop(claimed);
     let given = added.map_err(|why| match why.kind() {
         io::ErrorKind::AlreadyExists => {
             Error::new(Kind::Refused, format!("{} was locked meanwhile", dir.display()))
         }
-        _ => unclaimed(&state, &why),
+        _ => unwritable(&state, &why),
     })?;
     Ok(manual(&given, root(dir)))
 }

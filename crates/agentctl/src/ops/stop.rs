@@ -187,8 +187,11 @@ fn by_signal(agent: &dyn Agent, session: &Session, manner: Manner) -> Result<Vec
         match end(key, signals, manner.grace) {
             Ok(all) => {
                 let lives = |death: &&host::Death| matches!(death.how, How::Survived(_));
-                if all.first().filter(lives).is_some() {
-                    receipt.map(fs::remove_file); // however it ends one day, it was not by us
+                match all.first().filter(lives) {
+                    // However it ends one day, it was not by us.
+                    Some(_) => drop(receipt.map(fs::remove_file)),
+                    // It may have written until it ended.
+                    None => drop(written(session, key)),
                 }
                 deaths.extend(all.into_iter().map(told));
             }

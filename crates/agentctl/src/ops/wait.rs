@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// However quiet it is, sessions are looked at again this often.
 const LOOK: Duration = Duration::from_secs(1);
+/// However busy it is, no more often than this.
+const REST: Duration = Duration::from_millis(50);
 
 /// What to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +38,17 @@ pub(crate) struct Ask {
 /// Waits, and returns the sessions as they are then.
 pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Vec<Session>, Error> {
     let deadline = ask.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let mut names = ask.names.clone();
     loop {
         let seen = here.again();
         let look = |name: &String| status(&seen, name, Depth::Glance).map(|found| found.session);
-        let sessions: Vec<Session> = ask.names.iter().map(look).collect::<Result<_, _>>()?;
+        let sessions: Vec<Session> = names.iter().map(look).collect::<Result<_, _>>()?;
+        // A new session may begin as one does that was meant.
+        for (name, session) in names.iter_mut().zip(&sessions) {
+            if let Some(id) = session.id.as_ref().filter(|_| !name.contains('@')) {
+                name.clone_from(id);
+            }
+        }
         let is_met = |session: &Session| ask.until.is_met(session);
         let met = match ask.any {
             true => sessions.iter().any(is_met),
@@ -52,7 +61,9 @@ pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Vec<Session>, Error> {
         if left == Some(Duration::ZERO) {
             return Err(late(&sessions, ask.timeout.unwrap_or_default()));
         }
-        pause(&sessions, left.unwrap_or(LOOK).min(LOOK));
+        let left = left.unwrap_or(LOOK).min(LOOK);
+        std::thread::sleep(REST.min(left));
+        pause(&sessions, left.saturating_sub(REST));
     }
 }
 
@@ -79,6 +90,7 @@ fn late(sessions: &[Session], timeout: Duration) -> Error {
     };
     let lines: Vec<String> = sessions.iter().map(line).collect();
     Error::new(Kind::TimedOut, format!("not there after {timeout:?}:\n{}", lines.join("\n")))
+        .hint("they go on; wait again, or `agentctl stop` them")
 }
 
 /// Until something that was seen changes, or the time is up.

@@ -39,11 +39,12 @@ use std::{
 pub(crate) const STAGES: [&str; 3] = ["leave", "stay", "become"];
 /// How often the log is looked at for the id, and the deadline for its coming.
 const TICK: Duration = Duration::from_millis(20);
-/// The lock of the directory is given back this long after the start, if nobody did so before.
-const LOCKED: Duration = Duration::from_secs(30);
+/// The lock of the directory is given back this long after the start, if nobody did so before. A launch
+/// takes no longer, and an agent that has not told its id by then tells it late.
+const LOCKED: Duration = Duration::from_secs(90);
 /// How long an agent has to heed a signal before the next, once its deadline has come.
 const GRACE: Duration = Duration::from_secs(5);
-/// Output beyond this is thrown away, oldest first.
+/// Output beyond this is thrown away, and the log begins anew.
 const LOG: u64 = 64 << 20;
 
 /// Runs one stage; the exit code means nothing to anybody.
@@ -181,11 +182,12 @@ fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
             stop(&orders);
             // Its end is seen below.
             let _ = process.as_ref().map(|process| end(process, &orders.ends_by, GRACE));
+            stop(&orders); // it may have written until it ended
         }
         let waits = match (orders.mark.is_some(), locked) {
-            (true, _) => TICK,
+            (true, true) => TICK,
             (false, true) => Duration::from_millis(500),
-            (false, false) => Duration::from_secs(5),
+            (_, false) => Duration::from_secs(5),
         };
         let left = orders.receipt.deadline.filter(|_| !overdue).map(|deadline| {
             Duration::try_from(deadline.duration_since(Timestamp::now())).unwrap_or_default()
@@ -218,7 +220,7 @@ pub(crate) fn told(log: &Path, mark: &Mark) -> Option<String> {
     mark.find(&String::from_utf8_lossy(&head)).map(str::to_owned)
 }
 
-/// Keeps the log from filling the disk: whoever appends goes on behind what is left.
+/// Keeps the log from filling the disk: whoever appends goes on at its beginning.
 fn bound(log: &Path) {
     let long = fs::metadata(log).is_ok_and(|stat| stat.len() > LOG);
     if long && let Ok(log) = OpenOptions::new().write(true).open(log) {

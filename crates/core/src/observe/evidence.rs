@@ -129,12 +129,24 @@ impl Survey<'_> {
         Some((stop.at, Source::File { path: path.clone(), shows: id.to_owned() }))
     }
 
-    /// Our newest launch of it.
+    /// Our newest launch of it. Of one whose process is not the one that has it now only the names count.
     fn launch(&self, candidate: &Candidate) -> Option<Launched> {
         let name = self.agent.card().name;
         let own = |one: &&Launched| one.session == candidate.id && one.agent == name;
         let launches = self.host.launches().iter().filter(|_| candidate.id.is_some());
-        launches.filter(own).max_by_key(|one| one.at).cloned()
+        let newest = launches.filter(own).max_by_key(|one| one.at)?.clone();
+        let holds = |key: &ProcKey| {
+            let carries =
+                |one: &Live| one.key == *key && one.launch.as_ref() == Some(&newest.launch);
+            newest.process.as_ref() == Some(key) || self.live.iter().any(carries)
+        };
+        let ours = newest.process.is_none()
+            || candidate.holders.is_empty()
+            || candidate.holders.iter().any(|holder| holds(&holder.key));
+        match ours {
+            true => Some(newest),
+            false => Some(Launched { exit: None, deadline: None, log: None, ..newest }),
+        }
     }
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {

@@ -6,7 +6,7 @@ use crate::{
     evidence::{Evidence, Need, Reading, Record, Role, Tokens, Turn},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
-    receipt::Launched,
+    receipt::{Exit, Launched},
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -234,7 +234,10 @@ impl Session {
     /// With what only we know of it.
     fn launched(self, launch: Launched, now: Timestamp) -> Self {
         Self {
-            exit_code: launch.exit.filter(|_| !self.live).and_then(|exit| exit.shown()),
+            exit_code: launch
+                .exit
+                .filter(|exit| self.ended_with(exit))
+                .and_then(|exit| exit.shown()),
             group: launch.group,
             labels: launch.labels,
             overdue: self.live && launch.deadline.is_some_and(|deadline| deadline < now),
@@ -243,6 +246,11 @@ impl Session {
             launch_id: Some(launch.launch),
             ..self
         }
+    }
+
+    /// Nothing was written since that exit: who resumed it and ended since had another.
+    fn ended_with(&self, exit: &Exit) -> bool {
+        !self.live && self.updated_at.is_none_or(|updated| updated <= exit.at)
     }
 }
 

@@ -1,9 +1,14 @@
 //! A launch that an agent's own server carries out: it is asked, and the session is waited for.
 
-use super::{Ask, fresh_id, native, receipt, start, unwritable};
+use super::{Ask, fresh_id, native, receipt, start};
 use crate::{
     error::{Error, Kind},
-    ops::{Here, dirs::Claimed, observe::environment, status::status},
+    ops::{
+        Here,
+        dirs::{Claimed, unwritable},
+        observe::environment,
+        status::status,
+    },
     write::whole,
 };
 use agentctl_core::{
@@ -81,7 +86,7 @@ impl Hosting<'_> {
         if session.is_err() {
             let _ = fs::remove_file(&self.receipt);
         }
-        claimed.release();
+        drop(claimed);
         session
     }
 

@@ -1,15 +1,20 @@
 //! A launch that is under way: the shim is started, the session is waited for, or nothing is left.
 
-use super::{Ask, argv, inherited, receipt, unwritable, variables};
+use super::{Ask, argv, inherited, receipt, variables};
 use crate::{
     error::{Error, Kind},
-    host::{end, one},
-    ops::{Here, dirs::Claimed, list},
+    host::{How, Refused, end, one},
+    ops::{
+        Here,
+        dirs::{Claimed, unwritable},
+        list,
+    },
     shim::{Orders, Report, STAGES, told},
     write::whole,
 };
 use agentctl_core::{
     agent::Depth,
+    evidence::Role,
     ident::ProcKey,
     launch::{Id, Input, Plan},
     observe::History,
@@ -49,6 +54,8 @@ pub(super) struct Start<'a> {
     pub(super) launch: String,
     /// How its session's id is known.
     pub(super) id: Id,
+    /// How it is started.
+    pub(super) role: Role,
     /// When it began.
     pub(super) at: Timestamp,
     pub(super) claimed: Claimed,
@@ -69,7 +76,7 @@ impl Start<'_> {
             command.args(["__shim", STAGES[0]]).arg(&path);
             command.stdin(input).stdout(Stdio::piped()).stderr(lock).spawn()
         });
-        let mut shim = shim.map_err(|why| self.undone(&why))?;
+        let mut shim = shim.map_err(|why| self.failed(&format!("cannot start our shim: {why}")))?;
         let pipe = shim.stdout.take().expect("it was asked for");
         let (tell, reports) = mpsc::channel();
         thread::spawn(move || {
@@ -106,23 +113,21 @@ impl Start<'_> {
             mark,
             first: match &plan.input {
                 Input::Open(text) => Some(text.clone()),
-                Input::Text(_) | Input::Nothing => None,
+                Input::Text(_) => None,
             },
-            ends_by: ask.agent.ends_by(None).to_vec(),
+            ends_by: ask.agent.ends_by(Some(self.role)).to_vec(),
         }
     }
 
     /// What the agent will read: a file without a name, so that no copy of the prompt is left.
     fn input(&self, plan: &Plan) -> io::Result<Stdio> {
-        let (text, open) = match &plan.input {
-            Input::Nothing => return Ok(Stdio::null()),
-            Input::Text(text) => (text, false),
-            Input::Open(text) => (text, true),
+        let text = match &plan.input {
+            Input::Text(text) => text,
+            Input::Open(_) => {
+                make_fifo(&self.receipt.with_extension("in"))?;
+                return Ok(Stdio::null());
+            }
         };
-        if open {
-            make_fifo(&self.receipt.with_extension("in"), text)?;
-            return Ok(Stdio::null());
-        }
         let path = self.receipt.with_extension("prompt");
         let mut file = private(&path)?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.seek(SeekFrom::Start(0)));
@@ -155,7 +160,6 @@ impl Start<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if started && let Some(session) = self.look(History::Skip, &|one| self.is_there(one)) {
-                self.claimed.release();
                 return Ok(session);
             }
             // Before the shim has told, nobody knows which process to end.
@@ -253,18 +257,25 @@ impl Start<'_> {
 
     /// Too long without a session: ended, with all that it started.
     fn hung(&self, reports: &Receiver<Report>, limit: Duration) -> Error {
-        let signals = self.ask.agent.ends_by(None);
-        let mut rest = String::new();
-        if let Some(process) = &self.process()
-            && let Err(why) = end(process, signals, GRACE)
-        {
-            rest = format!(", and cannot be ended: {why}");
+        let signals = self.ask.agent.ends_by(Some(self.role));
+        let ended = self.process().map_or(Ok(Vec::new()), |key| end(&key, signals, GRACE));
+        let lives = match ended {
+            Ok(deaths) => deaths.into_iter().find_map(|death| match death.how {
+                How::Survived(why) => Some(format!("pid {}: {why}", death.key.pid)),
+                How::By(..) | How::Followed => None,
+            }),
+            Err(Refused::Gone) => None,
+            Err(why) => Some(why.to_string()),
+        };
+        let title = self.ask.agent.card().title;
+        if let Some(why) = lives {
+            let what = format!("{title} had no session after {limit:?} and cannot be ended: {why}");
+            return Error::new(Kind::NotStarted, what)
+                .hint("`agentctl list` shows it as long as it is there");
         }
         // The shim writes a last time when the agent has ended: nothing is to be left of that either.
-        while rest.is_empty()
-            && !matches!(reports.recv_timeout(GRACE), Ok(Report::Ended { .. }) | Err(_))
-        {}
-        self.failed(&format!("it had no session after {limit:?}{rest}"))
+        while !matches!(reports.recv_timeout(GRACE), Ok(Report::Ended { .. }) | Err(_)) {}
+        self.failed(&format!("it had no session after {limit:?}"))
     }
 
     /// Nothing is left of a launch that failed but its error.
@@ -274,7 +285,6 @@ impl Start<'_> {
         for file in ["orders", "prompt", "in", "log", "exit", "json"] {
             let _ = fs::remove_file(self.receipt.with_extension(file));
         }
-        self.claimed.release();
         let title = self.ask.agent.card().title;
         let said = if said.is_empty() { said } else { format!("\n{said}") };
         Error::new(Kind::NotStarted, format!("{title} did not start: {why}{said}"))
@@ -285,7 +295,6 @@ impl Start<'_> {
         for file in ["orders", "prompt", "in"] {
             let _ = fs::remove_file(self.receipt.with_extension(file));
         }
-        self.claimed.release();
         unwritable(&self.receipt, why)
     }
 }
@@ -300,12 +309,9 @@ fn private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// A channel that holds its first words until somebody reads them. A pipe holds 64 KiB.
-fn make_fifo(path: &Path, text: &str) -> io::Result<()> {
+/// A channel that holds its first words until somebody reads them.
+fn make_fifo(path: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
-    if text.len() > 60 << 10 {
-        return Err(io::Error::other("the first prompt of a steerable session is at most 60 KiB"));
-    }
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
     Ok(())
 }
