@@ -295,12 +295,25 @@ fn private(path: &Path) -> io::Result<File> {
 
 /// A channel that holds its first words until somebody reads them. A pipe holds 64 KiB.
 fn make_fifo(path: &Path, text: &str) -> io::Result<()> {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
     if text.len() > 60 << 10 {
         return Err(io::Error::other("the first prompt of a steerable session is at most 60 KiB"));
     }
-    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-    Ok(())
+    fifo(path)
+}
+
+#[cfg(target_os = "linux")]
+fn fifo(path: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    Ok(mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR)?)
+}
+
+/// rustix has no call for it on macOS; every Unix has the command.
+#[cfg(not(target_os = "linux"))]
+fn fifo(path: &Path) -> io::Result<()> {
+    match std::process::Command::new("mkfifo").args(["-m", "600"]).arg(path).status()?.success() {
+        true => Ok(()),
+        false => Err(io::Error::other("mkfifo failed")),
+    }
 }
 
 /// How it began and how it ended: some complain before they explain their use, some behind that.
