@@ -10,6 +10,7 @@ mod grip;
 #[cfg(target_os = "linux")]
 mod linux;
 mod machine;
+mod peer;
 #[cfg(target_os = "linux")]
 mod pidfd;
 mod portable;

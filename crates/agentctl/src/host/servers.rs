@@ -1,13 +1,9 @@
 //! Questions to servers on this machine, each limited in time: one that hangs delays nobody.
 
-use super::key_of;
+use super::peer;
 use agentctl_core::{
     host::{Servers, Talk},
     ident::ProcKey,
-};
-use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
-    sockopt::socket_peercred,
 };
 use std::{
     io::{self, Read, Write},
@@ -75,28 +71,9 @@ impl Servers for Loopback {
     }
 
     fn dial_file(&self, path: &Path, peer: &ProcKey) -> io::Result<Box<dyn Talk>> {
-        let stream = connected(path)?;
-        // Whoever else listens there is told nothing.
-        let other = socket_peercred(&stream)?.pid.as_raw_nonzero().get();
-        if u32::try_from(other).ok() != Some(peer.pid)
-            || key_of(peer.pid).ok().as_ref() != Some(peer)
-        {
-            let why = format!("process {other} listens there, not {}", peer.pid);
-            return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why));
-        }
+        let stream = peer::connected(path, peer)?;
         shake("ws://localhost/", Limited { stream, until: self.patience.until() })
     }
-}
-
-/// Connected at once or not at all: one who does not take calls must not keep us.
-fn connected(path: &Path) -> io::Result<UnixStream> {
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // Such names are short; links to them need not be.
-    connect(&socket, &SocketAddrUnix::new(path.canonicalize()?)?)?;
-    let stream = UnixStream::from(socket);
-    stream.set_nonblocking(false)?;
-    Ok(stream)
 }
 
 impl Loopback {

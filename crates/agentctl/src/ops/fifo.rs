@@ -3,7 +3,7 @@
 use rustix::{
     fs::{FileType, FlockOperation, OFlags, flock, fstat},
     io::{Errno, ioctl_fionread, write},
-    pipe::{PIPE_BUF, fcntl_getpipe_size, fcntl_setpipe_size},
+    pipe::PIPE_BUF,
 };
 use std::{
     fs::File,
@@ -52,9 +52,20 @@ fn has_room(input: &File, size: usize) -> bool {
     if size <= PIPE_BUF {
         return true;
     }
-    let holds = fcntl_getpipe_size(input).unwrap_or_default() >= size
-        || fcntl_setpipe_size(input, size).is_ok();
-    holds && ioctl_fionread(input).is_ok_and(|unread| unread == 0)
+    holds(input, size) && ioctl_fionread(input).is_ok_and(|unread| unread == 0)
+}
+
+/// The pipe takes so much at once, or can be made to.
+#[cfg(target_os = "linux")]
+fn holds(input: &File, size: usize) -> bool {
+    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+    fcntl_getpipe_size(input).unwrap_or_default() >= size || fcntl_setpipe_size(input, size).is_ok()
+}
+
+/// macOS gives a pipe 16 KiB, and more only as it likes.
+#[cfg(not(target_os = "linux"))]
+fn holds(_: &File, size: usize) -> bool {
+    size <= 16 << 10
 }
 
 fn wait(until: Instant, done: impl Fn() -> bool) -> bool {

@@ -70,7 +70,8 @@ fn all_that_was_started_ends_and_is_told() {
         assert!(deaths.iter().all(|death| killed(&death.how)), "{deaths:#?}");
         let mut told: Vec<u32> = deaths.iter().map(|death| death.key.pid).collect();
         all.push(shell.pid());
-        (all.sort_unstable(), told.sort_unstable());
+        all.sort_unstable();
+        told.sort_unstable();
         assert_eq!(told, all);
         assert_eq!(below(&*reader()), [0; 0]);
         assert_eq!(end(&key, &signals, Duration::ZERO).expect_err("a zombie"), Refused::Gone);

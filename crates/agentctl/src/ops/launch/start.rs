@@ -310,10 +310,19 @@ fn private(path: &Path) -> io::Result<File> {
 }
 
 /// A channel that holds its first words until somebody reads them.
+#[cfg(target_os = "linux")]
 fn make_fifo(path: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
-    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-    Ok(())
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    Ok(mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR)?)
+}
+
+/// rustix has no call for it on macOS; every Unix has the command.
+#[cfg(not(target_os = "linux"))]
+fn make_fifo(path: &Path) -> io::Result<()> {
+    match Command::new("mkfifo").args(["-m", "600"]).arg(path).status()?.success() {
+        true => Ok(()),
+        false => Err(io::Error::other("mkfifo failed")),
+    }
 }
 
 /// How it began and how it ended: some complain before they explain their use, some behind that.

@@ -47,7 +47,8 @@ fn send_refuses_what_it_cannot_reach() {
     assert_eq!(refused.code, Some(5), "{refused:?}");
     assert!(refused.stderr.contains("for one prompt"), "{refused:?}");
     gate.open();
-    stage.becomes(&id, &["working", "idle", "unknown"], &ended("done", "completed"));
+    let through = ["working", "idle", "unknown"]; // its process ends behind its turn
+    stage.becomes(&id, &through, &ended("done", "completed"));
 
     let (_terminal, typed) = stage.talk(&[]);
     stage.becomes(&typed, &[], &alive("idle", "interactive"));

@@ -67,7 +67,8 @@ fn a_group_is_stopped_and_then_all() {
     assert_eq!(stopped.code, Some(0), "{stopped:#?}");
     let mut ids: Vec<String> = ended(&stopped).into_iter().map(|(id, _)| id).collect();
     let mut group = group.to_vec();
-    (ids.sort(), group.sort());
+    ids.sort();
+    group.sort();
     assert_eq!((ids, agents.live()), (group, vec![other.clone()]));
     let stopped = agents.home.run(&["stop", "--all", "--json"]);
     assert_eq!((stopped.code, &ended(&stopped)[0].0), (Some(0), &other));
