@@ -227,15 +227,8 @@ impl Start<'_> {
 
     /// The session of this launch, seen anew.
     fn look(&self, history: History, fits: &dyn Fn(&Session) -> bool) -> Option<Session> {
-        let ask = list::Ask {
-            agents: vec![self.ask.agent.card().name.to_owned()],
-            history,
-            depth: Depth::Glance,
-            filter: Filter::default(),
-            order: Order::Updated,
-            limit: None,
-        };
-        let found = list::list(&self.here.again(), &ask).sessions.into_iter();
+        let agents = vec![self.ask.agent.card().name.to_owned()];
+        let found = list::list(&self.here.again(), &ask(agents, history)).sessions.into_iter();
         let own = |session: &Session| session.launch_id.as_ref() == Some(&self.launch);
         let mut found = found.filter(|session| own(session) && session.id.is_some());
         found.find(|session| fits(session))
@@ -278,17 +271,34 @@ impl Start<'_> {
         self.failed(&format!("it had no session after {limit:?}"))
     }
 
-    /// Nothing is left of a launch that failed but its error.
+    /// Nothing is left of a launch that failed but its error; or its receipt, by which `list` shows
+    /// what the agent started and left running.
     fn failed(&self, why: &str) -> Error {
         let log = self.receipt.with_extension("log");
         let said = said(&log);
-        for file in ["orders", "prompt", "in", "log", "exit", "json"] {
+        let left = self.left_running();
+        let files: &[&str] = match left.is_empty() {
+            true => &["orders", "prompt", "in", "log", "exit", "json"],
+            false => &["orders", "prompt", "in"],
+        };
+        for file in files {
             let _ = fs::remove_file(self.receipt.with_extension(file));
         }
         let title = self.ask.agent.card().title;
         let said = if said.is_empty() { said } else { format!("\n{said}") };
-        Error::new(Kind::NotStarted, format!("{title} did not start: {why}{said}"))
-            .hint("nothing was left behind; mend what it says and launch it again")
+        let hint = match left.is_empty() {
+            true => "nothing was left behind; mend what it says and launch it again".to_owned(),
+            false => format!("it left processes running, which `agentctl list` shows: {left}"),
+        };
+        Error::new(Kind::NotStarted, format!("{title} did not start: {why}{said}")).hint(hint)
+    }
+
+    /// What it started and what lives on without it, in words.
+    fn left_running(&self) -> String {
+        let found = list::list(&self.here.again(), &ask(Vec::new(), History::Skip)).orphans;
+        let own = found.iter().filter(|orphan| orphan.launch_id == self.launch);
+        let words = own.map(|orphan| format!("pid {} ({})", orphan.process.pid, orphan.command));
+        words.collect::<Vec<_>>().join(", ")
     }
 
     fn undone(&self, why: &io::Error) -> Error {
@@ -296,6 +306,18 @@ impl Start<'_> {
             let _ = fs::remove_file(self.receipt.with_extension(file));
         }
         unwritable(&self.receipt, why)
+    }
+}
+
+/// All sessions of these agents, or of all.
+fn ask(agents: Vec<String>, history: History) -> list::Ask {
+    list::Ask {
+        agents,
+        history,
+        depth: Depth::Glance,
+        filter: Filter::default(),
+        order: Order::Updated,
+        limit: None,
     }
 }
 

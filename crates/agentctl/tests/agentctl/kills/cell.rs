@@ -140,7 +140,7 @@ pub(super) fn run(ground: &dyn Ground, cell: Cell) {
     ground.open();
     drop(holder);
     until("end of all that was launched", || launch.carriers().is_empty().then_some(()));
-    until("end of the shim", || (!shim.lives()).then_some(()));
+    until("end of agent and shim", || (!agent.lives() && !shim.lives()).then_some(()));
     truth::holds(ground, &launch);
     let code = caller.ends();
     truth::nothing_is_left(ground, &launch, cell, code);

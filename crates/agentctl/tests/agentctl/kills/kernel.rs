@@ -68,8 +68,12 @@ pub(crate) fn now() -> u64 {
     seconds.parse().expect("two digits behind the point")
 }
 
-/// All that live and fit.
-fn all(fits: impl Fn(u32) -> bool) -> Vec<Process> {
+/// All that live.
+pub(crate) fn all() -> Vec<Process> {
+    those(|_| true)
+}
+
+fn those(fits: impl Fn(u32) -> bool) -> Vec<Process> {
     let entries = fs::read_dir("/proc").expect("Linux has one").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| fits(*pid)).filter_map(Process::of).collect()
@@ -78,7 +82,7 @@ fn all(fits: impl Fn(u32) -> bool) -> Vec<Process> {
 /// All whose environment holds this.
 pub(crate) fn carriers(name: &str, value: &str) -> Vec<Process> {
     let pair = format!("{name}={value}");
-    all(|pid| {
+    those(|pid| {
         let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environ.split(|byte| *byte == 0).any(|one| one == pair.as_bytes())
     })
@@ -90,5 +94,5 @@ pub(crate) fn below(above: Process, word: &str) -> Option<Process> {
         let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         words.split('\0').nth(1) == Some(word)
     };
-    all(fits).into_iter().find(|process| above.is_above(*process))
+    those(fits).into_iter().find(|process| above.is_above(*process))
 }

@@ -25,6 +25,7 @@ say() {
     printf '{"type":"%s","uuid":"%s","sessionId":"%s","timestamp":"%s","cwd":"%s","version":"2.1.197","message":%s}\n' \
         "$1" "$(cat /proc/sys/kernel/random/uuid)" "$id" "$(now)" "$(pwd -P)" "$2" >> "$project/$id.jsonl"
 }
+waits Id & # a helper of its own, which outlives it if it is killed here
 gate Id
 printf '{"pid":%s,"sessionId":"%s","cwd":"%s","startedAt":%s,"procStart":"%s","version":"2.1.197","kind":"interactive","entrypoint":"sdk-cli"}' \
     $$ "$id" "$(pwd -P)" "$(date +%s%3N)" "$start" > "$HOME/.claude/sessions/$$.json"

@@ -2,7 +2,7 @@
 
 use super::{
     Cell, Ground, Step, Victim,
-    kernel::{Process, carriers, now},
+    kernel::{Process, all, carriers, now},
     names, until,
 };
 use rustix::{
@@ -54,7 +54,7 @@ impl Launch {
 
 /// Everybody who lives is listed, and nobody else; the directory is taken as long as a session lives.
 pub(super) fn holds(ground: &dyn Ground, launch: &Launch) {
-    let (began, before) = (now(), launch.chains());
+    let (began, all, before) = (now(), all(), launch.chains());
     let answer = ground.ask(&["list", "--all", "--json", "--timeout", "none"]);
     let locks = ground.own(&ground.ask(&["locks", "--json"]), "locks");
     let after = launch.chains();
@@ -70,10 +70,10 @@ pub(super) fn holds(ground: &dyn Ground, launch: &Launch) {
         let shown = live.iter().any(above) || orphans.contains(&chain[0]);
         assert!(shown, "{:?} lives and is not listed: {:#}", chain[0], answer.json());
     }
-    let seen = |one: &Process| before.iter().chain(&after).any(|chain| chain[0] == *one);
+    // One that exits has no environment any more, and is still there.
     for one in live.iter().chain(&orphans) {
-        let came_since = one.start + 1 >= began;
-        assert!(seen(one) || came_since, "{one:?} is listed and gone: {:#}", answer.json());
+        let there = all.contains(one) || one.start + 1 >= began;
+        assert!(there, "{one:?} is listed and gone: {:#}", answer.json());
     }
     let unproved: Vec<&str> = rows.iter().flat_map(checks).filter(|one| !is_so(one)).collect();
     if !live.iter().all(|row| row.lives()) {
@@ -113,11 +113,10 @@ pub(super) fn nothing_is_left(ground: &dyn Ground, launch: &Launch, cell: Cell, 
     let dir = ground.state().join("launches");
     let file = |ending: &str| format!("{}.{ending}", launch.name);
     let left = names(&dir);
-    // Whoever waits for a session that cannot come any more clears up.
-    let early = matches!(cell.step, Step::Exec | Step::Id);
-    if cell.victim == Victim::Agent && early && left.is_empty() {
-        assert_eq!(code, Some(6), "the launch failed");
-    } else {
+    let failed = cell.victim == Victim::Agent && matches!(cell.step, Step::Exec | Step::Id);
+    assert!(!failed || code == Some(6), "the launch failed, and says {code:?}");
+    // Whoever waits for a session that cannot come any more clears up, unless something runs on.
+    if !failed || !left.is_empty() {
         let witnessed = cell.victim != Victim::Shim;
         let mut expected = vec![file("json"), file("log")];
         expected.extend(witnessed.then(|| file("exit")));
