@@ -58,7 +58,7 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("locks.json", schema::<wire::Locks>()?),
         ("prune.json", schema::<wire::Pruned>()?),
         ("send.json", schema::<wire::Delivery>()?),
-        ("stop.json", schema::<Vec<wire::Certificate>>()?),
+        ("stop.json", schema::<wire::Stops>()?),
     ])
 }
 

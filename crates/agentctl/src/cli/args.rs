@@ -243,7 +243,7 @@ pub(super) struct What {
     #[arg(long)]
     pub(super) steerable: bool,
     /// Wait until it has ended; the exit code then tells how
-    #[arg(long)]
+    #[arg(long, conflicts_with = "steerable")]
     pub(super) wait: bool,
     /// Show what would be started, and start nothing
     #[arg(long)]

@@ -80,19 +80,18 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         }
         return Ok(0);
     }
-    let session = ops::launch::launch(here, ask)?;
-    let session = match (what.wait, &session.id) {
-        (true, Some(id)) => {
-            let wait = ops::wait::Ask {
-                names: vec![id.clone()],
-                until: Until::Ended,
-                any: false,
-                timeout: None,
-            };
-            ops::wait::wait(here, &wait)?.pop().unwrap_or(session)
-        }
-        _ => session,
-    };
+    let mut session = ops::launch::launch(here, ask)?;
+    if let Some(id) = session.id.clone().filter(|_| what.wait) {
+        let wait = ops::wait::Ask {
+            names: vec![id.clone()],
+            until: Until::Ended,
+            any: false,
+            timeout: None,
+        };
+        let waited = ops::wait::wait(here, &wait);
+        let waited = waited.map_err(|why| why.hint(format!("it was launched as {id}")))?;
+        session = waited.into_iter().next().unwrap_or(session);
+    }
     let code = u8::from(what.wait && !super::wait::is_good(&session));
     match what.json {
         true => {

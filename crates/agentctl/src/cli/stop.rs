@@ -3,39 +3,63 @@
 use super::{args::Stop, run::Outcome};
 use crate::{
     error::{Error, Kind},
-    ops::{self, Here, stop::Manner},
+    ops::{
+        self, Here,
+        stop::{Manner, name_of},
+    },
     view,
 };
+use agentctl_core::wire::{Certificate, SCHEMA, Stops, Unstopped};
 
 /// Stops sessions; one that cannot be stopped does not keep the others alive.
 pub(super) fn run(here: &Here, args: &Stop) -> Outcome {
-    let names = match args.all || !args.group.is_empty() {
-        true => ops::stop::live(here, &args.group),
-        false => args.ids.clone(),
-    };
     let manner = Manner { grace: args.grace, force: args.force };
+    let mut stops =
+        Stops { schema: SCHEMA, stopped: Vec::new(), refused: Vec::new(), problems: Vec::new() };
     let mut code = 0;
-    let mut stopped = Vec::new();
-    let mut first: Option<Error> = None;
-    for name in &names {
-        match ops::stop::stop(here, name, manner) {
-            Ok(certificate) => {
-                let survived = certificate.deaths.iter().any(|death| death.survived.is_some());
-                if survived || certificate.session.live && !certificate.deaths.is_empty() {
-                    code = Kind::Problems.code();
-                }
-                stopped.push(certificate);
+    let mut add = |name: String, done: Result<Certificate, Error>| match done {
+        Ok(certificate) => {
+            let survived = certificate.deaths.iter().any(|death| death.survived.is_some());
+            if survived || certificate.session.live && !certificate.deaths.is_empty() {
+                code = code.max(Kind::Problems.code());
             }
-            Err(why) if names.len() == 1 => return Err(why),
-            Err(why) => {
-                view::report(&why, false); // the output is one JSON value
-                first.get_or_insert(why);
+            stops.stopped.push(certificate);
+        }
+        Err(why) => {
+            if !args.json {
+                view::report(&why, false);
             }
+            if stops.refused.is_empty() {
+                code = why.kind.code();
+            }
+            stops.refused.push(Unstopped { name, message: why.message, hint: why.hint });
+        }
+    };
+    match args.ids.as_slice() {
+        [] => {
+            let (live, problems) = ops::stop::live(here, &args.group);
+            for session in live {
+                add(name_of(&session), ops::stop::stop_one(here, session, manner));
+            }
+            stops.problems = problems;
+        }
+        [name] => {
+            // As every command on one session: an error is the answer.
+            add(name.clone(), Ok(ops::stop::stop(here, name, manner)?));
+        }
+        names => {
+            names.iter().for_each(|name| add(name.clone(), ops::stop::stop(here, name, manner)));
         }
     }
     match args.json {
-        true => view::json(&stopped)?,
-        false => view::launch::certificates(&stopped)?,
+        true => view::json(&stops)?,
+        false => {
+            view::launch::certificates(&stops.stopped)?;
+            view::problems(&stops.problems);
+        }
     }
-    Ok(first.map_or(code, |why| why.kind.code()))
+    if code == 0 && !stops.problems.is_empty() {
+        code = Kind::Problems.code();
+    }
+    Ok(code)
 }

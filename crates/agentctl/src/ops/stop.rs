@@ -18,11 +18,13 @@ use agentctl_core::{
     proof::Rule,
     receipt::{SCHEMA as RECEIPT, Stopped},
     select::{Filter, Order},
-    wire::{Asked, Certificate, Death, SCHEMA, Session, StateName},
+    text::one_line,
+    wire::{Asked, Certificate, Death, Problem, Session, StateName},
 };
 use jiff::Timestamp;
 use std::{
     fs,
+    io::Read,
     path::PathBuf,
     process::{Command, Stdio},
     thread,
@@ -30,6 +32,8 @@ use std::{
 };
 
 const TICK: Duration = Duration::from_millis(50);
+/// How long a command of the agent's own may take.
+const NATIVE: Duration = Duration::from_secs(30);
 
 /// How to stop.
 #[derive(Clone, Copy, Debug)]
@@ -40,11 +44,20 @@ pub(crate) struct Manner {
     pub(crate) force: bool,
 }
 
-/// Stops one session.
+/// Stops the session of this name.
 pub(crate) fn stop(here: &Here, name: &str, manner: Manner) -> Result<Certificate, Error> {
     let seen = here.again();
-    let session = status(&seen, name, Depth::Glance).map_err(|why| not_ours(&seen, name, why))?;
-    let session = session.session;
+    let found = status(&seen, name, Depth::Glance).map_err(|why| not_ours(&seen, name, why))?;
+    stop_one(here, found.session, manner)
+}
+
+/// Stops a session that was just seen.
+pub(crate) fn stop_one(
+    here: &Here,
+    session: Session,
+    manner: Manner,
+) -> Result<Certificate, Error> {
+    let name = &name_of(&session);
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     if !session.live {
         return already(session);
@@ -58,14 +71,13 @@ pub(crate) fn stop(here: &Here, name: &str, manner: Manner) -> Result<Certificat
             return Ok(Certificate { asked: Some(asked), ..certificate(session, false) });
         }
     }
-    may_stop(seen.host(), &session, name, manner)?;
+    may_stop(here.host(), &session, name, manner)?;
     let native = agent.stops_by(&session);
     let deaths = match &native {
         Some(words) => natively(here, agent, words, &session, manner)?,
         None => by_signal(agent, &session, manner)?,
     };
-    let name = session.id.clone().unwrap_or_else(|| name.to_owned());
-    let after = ended_within(here, &name, manner.grace).unwrap_or_else(|| session.clone());
+    let after = ended_within(here, name, manner.grace).unwrap_or_else(|| session.clone());
     let asked = native.map(|words| Asked {
         call: format!("{} {}", agent.card().binary, words.join(" ")),
         process: session.process.clone(),
@@ -92,7 +104,7 @@ fn ended_within(here: &Here, name: &str, time: Duration) -> Option<Session> {
 
 /// Of a session as it is now, to which nothing was done.
 fn certificate(session: Session, already: bool) -> Certificate {
-    Certificate { schema: SCHEMA, session, already, asked: None, deaths: Vec::new() }
+    Certificate { session, already, asked: None, deaths: Vec::new() }
 }
 
 /// Processes of others are not listed; who names one is told why it is not stopped.
@@ -110,8 +122,17 @@ fn not_ours(seen: &Here, name: &str, why: Error) -> Error {
     }
 }
 
-/// Names of live sessions, of these groups or all.
-pub(crate) fn live(here: &Here, groups: &[String]) -> Vec<String> {
+/// What a session is called on the command line.
+pub(crate) fn name_of(session: &Session) -> String {
+    match (&session.id, session.pid) {
+        (Some(id), _) => id.clone(),
+        (None, Some(pid)) => format!("pid:{pid}"),
+        (None, None) => "a session without a name".to_owned(),
+    }
+}
+
+/// Live sessions, of these groups or all, and what could not be read.
+pub(crate) fn live(here: &Here, groups: &[String]) -> (Vec<Session>, Vec<Problem>) {
     let ask = list::Ask {
         agents: Vec::new(),
         history: History::Skip,
@@ -120,11 +141,11 @@ pub(crate) fn live(here: &Here, groups: &[String]) -> Vec<String> {
         order: Order::Attention,
         limit: None,
     };
-    let live = list::list(here, &ask).sessions.into_iter();
+    let found = list::list(here, &ask);
     // Idle in a server there is nothing to end.
-    let live = live
-        .filter(|session| session.live && !(session.shared && session.state == StateName::Idle));
-    live.filter_map(|session| session.id.or(session.pid.map(|pid| format!("pid:{pid}")))).collect()
+    let rests = |session: &Session| session.shared && session.state == StateName::Idle;
+    let live = found.sessions.into_iter().filter(|session| session.live && !rests(session));
+    (live.collect(), found.problems)
 }
 
 fn already(session: Session) -> Result<Certificate, Error> {
@@ -138,8 +159,7 @@ fn already(session: Session) -> Result<Certificate, Error> {
 }
 
 fn refuse(session: &Session, why: &str) -> Error {
-    let id = session.id.clone().unwrap_or_else(|| "the session".to_owned());
-    Error::new(Kind::Refused, format!("cannot stop {id}: {why}"))
+    Error::new(Kind::Refused, format!("cannot stop {}: {why}", name_of(session)))
 }
 
 /// No process is signalled that serves others, or that only may be the right one.
@@ -181,8 +201,9 @@ fn by_signal(agent: &dyn Agent, session: &Session, manner: Manner) -> Result<Vec
         true => &[Signal::Kill],
         false => agent.ends_by(session.kind),
     };
-    let mut deaths = Vec::new();
-    for key in &holders(session) {
+    let (mut deaths, mut spared) = (Vec::new(), Vec::new());
+    let holders = holders(session);
+    for key in &holders {
         let receipt = written(session, key);
         match end(key, signals, manner.grace) {
             Ok(all) => {
@@ -198,11 +219,19 @@ fn by_signal(agent: &dyn Agent, session: &Session, manner: Manner) -> Result<Vec
             Err(Refused::Gone) => drop(receipt.map(fs::remove_file)),
             Err(why) => {
                 receipt.map(fs::remove_file);
-                return Err(refuse(session, &why.to_string())
-                    .hint("run `agentctl status` to see how it ended"));
+                spared.push((key, why.to_string()));
             }
         }
     }
+    if let Some((_, why)) = spared.first().filter(|_| deaths.is_empty()) {
+        return Err(refuse(session, why).hint("run `agentctl status` to see how it is"));
+    }
+    deaths.extend(spared.into_iter().map(|(key, why)| Death {
+        process: key.clone(),
+        comm: agent.card().binary.to_owned(),
+        signal: None,
+        survived: Some(why),
+    }));
     Ok(deaths)
 }
 
@@ -236,14 +265,17 @@ fn natively(
     manner: Manner,
 ) -> Result<Vec<Death>, Error> {
     let program = super::launch::program(here.host(), agent)?;
-    let said = Command::new(&program).args(words).stdin(Stdio::null()).output();
-    let said = said
-        .map_err(|why| refuse(session, &format!("{} cannot be run: {why}", program.display())))?;
-    if !said.status.success() {
-        let line = format!("{} {}", agent.card().binary, words.join(" "));
-        return Err(refuse(session, &format!("`{line}` ended with {}", said.status)));
-    }
     let key = session.process.clone();
+    // Its own store may be another than the caller's.
+    let own = key.as_ref().and_then(|key| here.host().env(key, agent.card().variables).ok());
+    let mut command = Command::new(&program);
+    command.args(words).envs(own.unwrap_or_default());
+    let line = format!("{} {}", agent.card().binary, words.join(" "));
+    let said = said_within(&mut command, NATIVE);
+    if let Err(why) = said {
+        return Err(refuse(session, &format!("`{line}` {why}"))
+            .hint("give that command yourself, or stop it with --force"));
+    }
     let until = Instant::now() + manner.grace;
     let gone = |key: &ProcKey| here.again().host().is_over(key);
     while key.as_ref().is_some_and(|key| !gone(key)) && Instant::now() < until {
@@ -256,6 +288,31 @@ fn natively(
         signal: None,
     };
     Ok(key.map(death).into_iter().collect())
+}
+
+/// Runs a command to its good end; an error says how it ended, with its last line.
+fn said_within(command: &mut Command, time: Duration) -> Result<(), String> {
+    let piped = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut child = piped.map_err(|why| format!("cannot be run: {why}"))?;
+    let until = Instant::now() + time;
+    let status = loop {
+        match child.try_wait().map_err(|why| format!("cannot be waited for: {why}"))? {
+            Some(status) => break status,
+            None if Instant::now() < until => thread::sleep(TICK),
+            None => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("did not end within {time:?}"));
+            }
+        }
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let mut said = String::new();
+    let _ = child.stderr.take().map(|pipe| pipe.take(4096).read_to_string(&mut said));
+    let last = said.lines().rfind(|line| !line.trim().is_empty()).map(one_line);
+    Err(format!("ended with {status}{}", last.map_or(String::new(), |last| format!(": {last}"))))
 }
 
 /// Which of its own words end a session that the agent's supervisor runs.

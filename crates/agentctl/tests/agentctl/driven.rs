@@ -133,7 +133,7 @@ impl Driven<'_> {
         let id = id(launched);
         let stopped = self.call(&["stop", &id, "--json"]);
         assert_eq!(stopped.code, Some(0), "{stopped:?}");
-        let certificate = &stopped.json()[0];
+        let certificate = &stopped.json()["stopped"][0];
         assert_eq!(certificate["session"]["state"], "stopped", "{certificate:#}");
         let deaths = certificate["deaths"].as_array().expect("deaths are a list");
         assert_eq!(deaths[0]["process"]["pid"], launched["pid"], "{certificate:#}");

@@ -93,12 +93,37 @@ pub struct Launch {
     pub log: Option<PathBuf>,
 }
 
-/// What `stop` answers for one session.
+/// What `stop` answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stops {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// What became of each session.
+    pub stopped: Vec<Certificate>,
+    /// What could not be stopped, and why.
+    pub refused: Vec<Unstopped>,
+    /// What could not be read on the way.
+    pub problems: Vec<Problem>,
+}
+
+/// A session that goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unstopped {
+    /// As it was asked for.
+    pub name: String,
+    /// Why.
+    pub message: String,
+    /// The way out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What became of one session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Certificate {
-    /// The number of this set of shapes: 1.
-    pub schema: u32,
     /// The session, as it is now.
     pub session: Session,
     /// It had ended before; nothing was done.

@@ -10,6 +10,7 @@ mod state;
 
 pub use answers::{
     Asked, Certificate, Death, DryRun, Launch, Messages, OneSession, Orphan, Problem, Sessions,
+    Stops, Unstopped,
 };
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};

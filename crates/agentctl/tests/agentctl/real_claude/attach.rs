@@ -120,7 +120,7 @@ fn attach_leads_to_its_own_background() {
     person.shows("MOCK:until");
     let stopped = stage.sandbox.agentctl(&["stop", &id, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    let certificate = &stopped.json()[0];
+    let certificate = &stopped.json()["stopped"][0];
     assert_eq!(
         certificate["asked"]["call"],
         format!("claude stop {}", &id[..8]),

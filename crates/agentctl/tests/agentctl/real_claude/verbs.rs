@@ -129,7 +129,7 @@ fn stop_by_portable_calls_ends_it_and_its_tool() {
     let portable = [("AGENTCTL_PORTABLE", "true")];
     let stopped = stage.sandbox.agentctl_with(&portable, &["stop", &id, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    let certificate = &stopped.json()[0];
+    let certificate = &stopped.json()["stopped"][0];
     let deaths = certificate["deaths"].as_array().expect("a list");
     assert_eq!(deaths[0]["process"]["pid"], launched["session"]["pid"], "{certificate:#}");
     assert!(deaths.len() > 1, "its tool is not told: {certificate:#}");

@@ -18,7 +18,7 @@ fn stop_ends_a_turn_and_leaves_the_server() {
     stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
     let stopped = stage.sandbox.agentctl(&["stop", &id, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    let certificate: Value = stopped.json()[0].clone();
+    let certificate: Value = stopped.json()["stopped"][0].clone();
     assert_eq!((&certificate["already"], &certificate["deaths"]), (&json!(false), &json!([])));
     let mut asked = certificate["asked"].clone();
     asked["process"] = asked["process"]["pid"].clone();
@@ -30,7 +30,7 @@ fn stop_ends_a_turn_and_leaves_the_server() {
     stage.becomes(&id, &[], &alive("idle", "server"));
     stage.becomes(&other, &[], &alive("working", "server"));
     let again = stage.sandbox.agentctl(&["stop", &id, "--json"]);
-    assert_eq!((again.code, &again.json()[0]["already"]), (Some(0), &json!(true)));
+    assert_eq!((again.code, &again.json()["stopped"][0]["already"]), (Some(0), &json!(true)));
     gate.open();
     stage.becomes(&other, &["working"], &alive("idle", "server"));
 }

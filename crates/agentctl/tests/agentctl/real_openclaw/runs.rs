@@ -59,7 +59,7 @@ fn runs_are_seen_from_the_first_word_to_the_death_of_the_gateway() {
     assert_eq!(stage.show(&checks), [true, false], "one has ended, and one runs: {checks:#?}");
     let stopped = stage.sandbox.agentctl(&["stop", &bad, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    let certificate = &stopped.json()[0];
+    let certificate = &stopped.json()["stopped"][0];
     assert_eq!(certificate["deaths"], json!([]));
     let asked = &certificate["asked"];
     assert_eq!((&asked["call"], &asked["before"]), (&json!("sessions.abort"), &json!("working")));

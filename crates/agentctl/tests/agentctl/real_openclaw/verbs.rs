@@ -60,7 +60,7 @@ fn stops(stage: &Stage, gateway: &Gateway<'_>, id: &str) {
     stage.held(&never);
     let stopped = agent.call(&["stop", "--group", "h", "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    let certificate = &stopped.json()[0];
+    let certificate = &stopped.json()["stopped"][0];
     assert_eq!(
         (&certificate["session"]["state"], &certificate["deaths"]),
         (&json!("stopped"), &json!([]))

@@ -19,7 +19,7 @@ fn stop_ends_a_turn_and_leaves_the_server() {
     stage.served(&id, &alive("working", "server"));
     let stopped = stage.sandbox.agentctl(&["stop", &id, "--json"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
-    let certificate = &stopped.json()[0];
+    let certificate = &stopped.json()["stopped"][0];
     assert_eq!(certificate["deaths"], json!([]));
     let asked = &certificate["asked"];
     assert_eq!(asked["call"], "POST /session/ID/abort");

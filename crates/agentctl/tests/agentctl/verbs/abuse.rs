@@ -75,7 +75,7 @@ fn a_home_that_cannot_be_written() {
     agents.own();
     fs::set_permissions(&local, Permissions::from_mode(0o500)).expect("our folder");
     let answer = agents.home.run(LAUNCH);
-    nothing_left(&agents, &answer, 1, "nothing was started");
+    nothing_left(&agents, &answer, 1, "nothing was done");
     assert!(answer.stderr.contains(".local/state/agentctl"), "{answer:#?}");
     let locked = agents.home.run(&["lock", "."]);
     nothing_left(&agents, &locked, 1, ".local/state/agentctl");
