@@ -72,14 +72,14 @@ pub(super) fn all<'h>(
         let begin = |agent: &&'static dyn Agent| {
             let agent = *agent;
             match Survey::is_absent(agent, host, env) {
-                true => Err(look(agent)), // a thread costs more than it saves
+                true => Err(Box::new(look(agent))), // a thread costs more than it saves
                 false => Ok(scope.spawn(move || look(agent))),
             }
         };
         let begun: Vec<_> = agents::ALL.iter().map(begin).collect();
         let end =
             |one: thread::ScopedJoinHandle<'_, _>| one.join().expect("a bug ends the program");
-        begun.into_iter().map(|one| one.map_or_else(|absent| absent, end)).collect()
+        begun.into_iter().map(|one| one.map_or_else(|absent| *absent, end)).collect()
     })
 }
 
