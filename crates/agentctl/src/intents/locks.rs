@@ -47,7 +47,8 @@ pub(crate) struct Given {
     pub(crate) problem: Option<String>,
 }
 
-fn folder(state: &Path) -> PathBuf {
+/// Where the files are that lock.
+pub(crate) fn folder(state: &Path) -> PathBuf {
     state.join("intents").join("locks")
 }
 

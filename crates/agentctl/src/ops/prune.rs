@@ -2,7 +2,7 @@
 
 use super::{Here, dirs::CLAIMS};
 use crate::{
-    error::{Error, Kind},
+    error::Error,
     host::Receipts,
     places,
 };
@@ -31,9 +31,7 @@ const LAUNCHED: SignedDuration = SignedDuration::from_hours(1);
 
 /// Sweeps receipts, and what launches that were killed left behind.
 pub(crate) fn prune(here: &Here, dry_run: bool) -> Result<Pruned, Error> {
-    let state = places::state().ok_or_else(|| {
-        Error::new(Kind::Io, "cannot tell where our files are").hint("set HOME or AGENTCTL_HOME")
-    })?;
+    let state = places::known_state()?;
     let stale = Receipts::scan(&state, here.now(), here.host()).stale;
     let stale = stale.into_iter().map(|(path, why)| Swept { path, why: why.to_owned() });
     let mut all: Vec<Swept> = stale.collect();
