@@ -2,19 +2,17 @@
 
 #[cfg(target_os = "linux")]
 use super::linux::boot;
+use crate::read;
 use agentctl_core::{
     host::Kernel,
     ident::ProcKey,
     receipt::{Exit, Launched, SCHEMA, Stopped},
 };
 use jiff::{SignedDuration, Timestamp};
-use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use std::{
     collections::BTreeMap,
-    fs::{self, OpenOptions},
-    io::Read,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -22,8 +20,6 @@ use std::{
 pub(crate) const LAUNCHES: &str = "launches";
 /// Below the directory of our state: receipts of stops.
 pub(crate) const STOPS: &str = "stops";
-/// No receipt is longer.
-const LONGEST: u64 = 64 << 10;
 /// No more files than this are looked at.
 const MOST: usize = 10_000;
 /// What belongs to no receipt is left alone this long: somebody may be writing it.
@@ -92,13 +88,7 @@ impl Receipts {
 
     /// What is no receipt goes once nobody can be writing it any more. What is another's stays.
     fn unfinished(&mut self, group: Vec<PathBuf>, now: Timestamp) {
-        let me = rustix::process::geteuid().as_raw();
-        let is_old = |path: &PathBuf| {
-            let stat = fs::symlink_metadata(path).ok().filter(|stat| stat.uid() == me);
-            let at = stat.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
-            at.is_some_and(|at| now.duration_since(at).abs() > UNFINISHED)
-        };
-        if group.iter().all(is_old) {
+        if group.iter().all(|path| read::is_left(path, now, UNFINISHED)) {
             self.goes(group, "it belongs to no receipt");
         }
     }
@@ -134,17 +124,7 @@ fn groups(dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
     groups
 }
 
-/// The receipt in a file, if one is in it: a file of ours, no link, no pipe, and not long.
+/// The receipt in a file, if one is in it.
 pub(crate) fn one<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let flags = i32::try_from(flags).expect("flags are small");
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let stat = file.metadata().ok()?;
-    let own = stat.is_file() && stat.uid() == rustix::process::geteuid().as_raw();
-    if !own || stat.len() > LONGEST {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    read::whole(path).ok()
 }

@@ -3,19 +3,17 @@
 //! The name alone locks. What is in the file only says who asked for it, when and why, so that a file
 //! that cannot be read still locks what it was made for.
 
-use crate::{places, write};
+use crate::{places, read, write};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 /// The number of this shape.
 const SCHEMA: u32 = 1;
-/// No lock file is longer.
-const LONGEST: u64 = 64 << 10;
 /// What lock files end with.
 const KIND: &str = "json";
 
@@ -99,7 +97,7 @@ pub(crate) fn take_away(given: &Given) -> io::Result<()> {
 fn given(path: PathBuf) -> Given {
     let stem = path.file_stem().filter(|_| path.extension().is_some_and(|kind| kind == KIND));
     let named = stem.and_then(places::of_name);
-    let written = match read(&path) {
+    let written = match read::whole::<Written>(&path) {
         Ok(written) if written.schema == SCHEMA => written,
         Ok(other) => {
             return unreadable(
@@ -125,19 +123,4 @@ fn unreadable(path: PathBuf, directory: Option<PathBuf>, why: String) -> Given {
     let since = changed.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
     let since = since.unwrap_or(Timestamp::UNIX_EPOCH);
     Given { path, directory, by: None, reason: None, since, problem: Some(why) }
-}
-
-/// Neither a link nor a pipe is followed: nothing but a file is one.
-fn read(path: &Path) -> io::Result<Written> {
-    use std::io::Read;
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).expect("flags are small");
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let stat = file.metadata()?;
-    if !stat.is_file() || stat.len() > LONGEST {
-        return Err(io::Error::other("it is no lock file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
 }

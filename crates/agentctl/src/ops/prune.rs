@@ -1,11 +1,7 @@
 //! Removes files of ours that nobody needs, and what agentctl 1.x left behind.
 
 use super::{Here, dirs::CLAIMS};
-use crate::{
-    error::Error,
-    host::Receipts,
-    places,
-};
+use crate::{error::Error, host::Receipts, places};
 use agentctl_core::wire::{Problem, Pruned, SCHEMA, Swept};
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{FlockOperation, flock};
