@@ -4,7 +4,7 @@
 //! that cannot be read still locks what it was made for.
 
 use crate::{places, read, write};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -16,6 +16,8 @@ use std::{
 const SCHEMA: u32 = 1;
 /// What lock files end with.
 const KIND: &str = "json";
+/// Nobody needs so long to write one.
+const WRITTEN: SignedDuration = SignedDuration::from_hours(1);
 
 /// What a lock file holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,13 +61,23 @@ pub(crate) fn all(state: &Path) -> io::Result<Vec<Given>> {
     let mut found = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        // Drafts are not yet, or never became, what was asked for.
-        if path.extension().is_none_or(|kind| kind != "draft") {
+        if !is_draft(&path) {
             found.push(given(path));
         }
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)
+}
+
+/// Drafts that whoever was killed has left. They lock nothing.
+pub(crate) fn left(state: &Path, now: Timestamp) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder(state)).into_iter().flatten().flatten();
+    let drafts = entries.map(|entry| entry.path()).filter(|path| is_draft(path));
+    drafts.filter(|path| read::is_left(path, now, WRITTEN)).collect()
+}
+
+fn is_draft(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| kind == write::DRAFT)
 }
 
 /// Locks a directory, for good: what is told afterwards survives a power cut.

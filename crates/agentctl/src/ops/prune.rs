@@ -1,7 +1,7 @@
 //! Removes files of ours that nobody needs, and what agentctl 1.x left behind.
 
 use super::{Here, dirs::CLAIMS};
-use crate::{error::Error, host::Receipts, places, read};
+use crate::{error::Error, host::Receipts, intents, places, read};
 use agentctl_core::wire::{Problem, Pruned, SCHEMA, Swept};
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -32,6 +32,9 @@ pub(crate) fn prune(here: &Here, dry_run: bool) -> Result<Pruned, Error> {
     let stale = Receipts::scan(&state, here.now(), here.host()).stale;
     let stale = stale.into_iter().map(|(path, why)| Swept { path, why: why.to_owned() });
     sweep(&mut pruned, stale, |path| fs::remove_file(path));
+    let drafts = intents::left(&state, here.now()).into_iter();
+    let drafts = drafts.map(|path| Swept { path, why: "it never became a lock".to_owned() });
+    sweep(&mut pruned, drafts, |path| fs::remove_file(path));
     sweep(&mut pruned, claims(&state, here.now()), remove_claim);
     Ok(pruned)
 }
