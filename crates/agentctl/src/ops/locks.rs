@@ -97,7 +97,8 @@ pub(super) fn refusal(lock: &Lock) -> Error {
             let agent = lock.agent.as_deref().unwrap_or("a");
             let what = format!("{dir} is taken: {agent} session {id} works there");
             Error::new(Kind::Refused, what).hint(format!(
-                "wait for it (`agentctl wait {id}`), stop it, or launch with --force to share the directory"
+                "wait for it (`agentctl wait {id}`), or stop it; only `launch` and `resume` can share the \
+                 directory, with --force"
             ))
         }
         LockKind::Manual => {
@@ -106,7 +107,7 @@ pub(super) fn refusal(lock: &Lock) -> Error {
             let what = format!("{dir} is locked{by} since {}{why}", lock.since);
             let word = shell_word(&lock.directory.to_string_lossy());
             Error::new(Kind::Refused, what).hint(format!(
-                "`agentctl unlock {word}` opens it; --force does not override a person's lock"
+                "`agentctl unlock {word}` opens it; nothing else overrides a person's lock"
             ))
         }
     }
