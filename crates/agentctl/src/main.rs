@@ -6,6 +6,7 @@ mod host;
 mod intents;
 mod ops;
 mod places;
+mod read;
 mod shim;
 mod view;
 mod write;

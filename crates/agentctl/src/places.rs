@@ -1,5 +1,6 @@
 //! Where our own files are, and what they are called.
 
+use crate::error::{Error, Kind};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -13,6 +14,13 @@ const LONGEST: usize = 200;
 /// The directory of receipts, intents and logs.
 pub(crate) fn state() -> Option<PathBuf> {
     place(env::var_os, "XDG_STATE_HOME", ".local/state")
+}
+
+/// The same, for whoever cannot do without.
+pub(crate) fn known_state() -> Result<PathBuf, Error> {
+    state().ok_or_else(|| {
+        Error::new(Kind::Io, "cannot tell where our files go").hint("set HOME or AGENTCTL_HOME")
+    })
 }
 
 fn place(

@@ -5,8 +5,11 @@ use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
+
+/// What files end with that are not yet, or never became, what they are for.
+pub(crate) const DRAFT: &str = "draft";
 
 /// Makes a directory that only its owner may enter.
 pub(crate) fn make_dir(dir: &Path) -> io::Result<()> {
@@ -38,8 +41,9 @@ fn by(
     place: impl Fn(&Path) -> io::Result<()>,
 ) -> io::Result<()> {
     let text = serde_json::to_vec(value)?;
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let written = draft_of(&draft, &text).and_then(|()| place(&draft));
+    let (draft, mut file) = draft_of(path)?;
+    let written = file.write_all(&text).and_then(|()| file.sync_all());
+    let written = written.and_then(|()| place(&draft));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
         return written;
@@ -54,8 +58,41 @@ fn settle(path: &Path) -> io::Result<()> {
     }
 }
 
-fn draft_of(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text)?;
-    file.sync_all()
+/// A new file beside that one. A process that was killed may have left one, and pids come back: that
+/// one is passed over, not told as a file that is there already.
+fn draft_of(path: &Path) -> io::Result<(PathBuf, File)> {
+    const TRIES: u32 = 1000;
+    for number in 0..TRIES {
+        let draft = path.with_extension(format!("{}-{number}.{DRAFT}", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft) {
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok((draft, made?)),
+        }
+    }
+    Err(io::Error::other("too many drafts lie there"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_of_a_killed_namesake_is_in_nobody_s_way() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file.json");
+        let left = path.with_extension(format!("{}-0.{DRAFT}", std::process::id()));
+        fs::write(&left, "half").expect("a file");
+        fresh(&path, &1).expect("it is not there yet");
+        assert_eq!(fs::read_to_string(&path).ok().as_deref(), Some("1"));
+        let again = fresh(&path, &2).expect_err("it is there");
+        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+        whole(&path, &3).expect("it may be there");
+        let mut names: Vec<PathBuf> = fs::read_dir(folder.path())
+            .expect("a folder")
+            .flatten()
+            .map(|one| one.path())
+            .collect();
+        names.sort();
+        assert_eq!(names, [left, path]);
+    }
 }

@@ -3,6 +3,7 @@
 //! The program has the real ones; the test kit answers from captured trees and process tables.
 
 use crate::{
+    control::Unheard,
     ident::ProcKey,
     receipt::{Launched, Stopped},
 };
@@ -246,9 +247,9 @@ pub trait Servers {
     fn get(&self, url: &str, user: Option<(&str, &str)>) -> io::Result<Vec<u8>>;
     /// Opens a WebSocket.
     fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>>;
-    /// Sends JSON to a page; the answer's body, if its status is a success.
-    fn post(&self, _: &str, _: Option<(&str, &str)>, _: &str) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::Unsupported.into())
+    /// Sends JSON to a page, whose status must be a success. Only what cannot have come there has failed.
+    fn post(&self, _: &str, _: Option<(&str, &str)>, _: &str) -> Result<(), Unheard> {
+        Err(Unheard::Failed(io::ErrorKind::Unsupported.into()))
     }
     /// Opens a WebSocket over a socket file, if this very process listens there.
     fn dial_file(&self, _: &Path, _: &ProcKey) -> io::Result<Box<dyn Talk>> {

@@ -119,13 +119,19 @@ fn directory(here: &Here, dir: &Path) -> Result<std::path::PathBuf, Error> {
 }
 
 fn prompt(what: &What, text: Option<String>) -> Result<String, Error> {
-    text_of(text.or_else(|| what.prompt.clone()), what.file.as_deref())
+    let way = "use -p TEXT or -f FILE, or pipe the prompt in";
+    text_of(text.or_else(|| what.prompt.clone()), what.file.as_deref(), ("prompt", way))
 }
 
-/// These words, or those of a file, or what comes on standard input.
-pub(super) fn text_of(text: Option<String>, file: Option<&Path>) -> Result<String, Error> {
-    let (prompt, from) = match (text, file) {
-        (Some(text), _) => (text, "the prompt".to_owned()),
+/// These words, or those of a file, or what comes on standard input; `what` they are, and the way to give
+/// them, is told where they are missing.
+pub(super) fn text_of(
+    text: Option<String>,
+    file: Option<&Path>,
+    (what, way): (&str, &str),
+) -> Result<String, Error> {
+    let (words, from) = match (text, file) {
+        (Some(text), _) => (text, format!("the {what}")),
         (None, Some(file)) => {
             let name = file.display().to_string();
             let read = fs::read(file)
@@ -134,20 +140,19 @@ pub(super) fn text_of(text: Option<String>, file: Option<&Path>) -> Result<Strin
         }
         (None, None) => {
             if io::stdin().is_terminal() {
-                return Err(Error::new(Kind::Usage, "no prompt")
-                    .hint("use -p TEXT or -f FILE, or pipe the prompt in"));
+                return Err(Error::new(Kind::Usage, format!("no {what}")).hint(way));
             }
             let mut read = Vec::new();
             io::stdin()
                 .lock()
                 .read_to_end(&mut read)
-                .map_err(|why| Error::new(Kind::Io, format!("cannot read the prompt: {why}")))?;
+                .map_err(|why| Error::new(Kind::Io, format!("cannot read the {what}: {why}")))?;
             (utf8(read, "standard input")?, "standard input".to_owned())
         }
     };
-    match prompt.trim().is_empty() {
-        true => Err(Error::new(Kind::Usage, format!("{from} is empty"))),
-        false => Ok(prompt),
+    match words.trim().is_empty() {
+        true => Err(Error::new(Kind::Usage, format!("{from} is empty")).hint(way)),
+        false => Ok(words),
     }
 }
 

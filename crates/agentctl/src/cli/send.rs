@@ -30,7 +30,8 @@ pub(super) struct Send {
 
 /// Sends a message; the exit code says whether it is known to have come.
 pub(super) fn run(here: &Here, args: Send) -> Outcome {
-    let text = text_of(args.text, args.file.as_deref())?;
+    let way = "write the message behind the id, use -f FILE, or pipe it in";
+    let text = text_of(args.text, args.file.as_deref(), ("message", way))?;
     let delivery = ops::send::send(here, &args.id, &text, args.timeout)?;
     match args.json {
         true => view::json(&delivery)?,

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::places;
 use agentctl_core::{
+    control::Unheard,
     host::{
         Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Stat, Table, Tables, Talk,
         Told,
@@ -176,7 +177,7 @@ impl<K> Servers for Machine<K> {
         self.servers.dial(url)
     }
 
-    fn post(&self, url: &str, user: Option<(&str, &str)>, body: &str) -> io::Result<Vec<u8>> {
+    fn post(&self, url: &str, user: Option<(&str, &str)>, body: &str) -> Result<(), Unheard> {
         self.servers.post(url, user, body)
     }
 

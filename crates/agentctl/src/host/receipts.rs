@@ -3,19 +3,18 @@
 #[cfg(target_os = "linux")]
 use super::linux::boot;
 use super::{Refused, portable};
+use crate::read;
 use agentctl_core::{
     host::Kernel,
     ident::ProcKey,
     receipt::{Exit, Launched, SCHEMA, Stopped},
 };
 use jiff::{SignedDuration, Timestamp};
-use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
-    fs::{self, OpenOptions},
-    io::Read,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -23,10 +22,8 @@ use std::{
 pub(crate) const LAUNCHES: &str = "launches";
 /// Below the directory of our state: receipts of stops.
 pub(crate) const STOPS: &str = "stops";
-/// No receipt is longer.
-const LONGEST: u64 = 64 << 10;
-/// No more files than this are looked at.
-const MOST: usize = 10_000;
+/// So many of each kind are kept; of those beyond, whatever still lives.
+const MOST: usize = 2000;
 /// What belongs to no receipt is left alone this long: somebody may be writing it.
 const UNFINISHED: SignedDuration = SignedDuration::from_hours(24);
 
@@ -54,64 +51,91 @@ impl Receipts {
     /// Reads all, and touches nothing.
     pub(crate) fn scan(state: &Path, now: Timestamp, kernel: &dyn Kernel) -> Self {
         let mut found = Self::default();
+        let (mut launches, mut stops) = (Vec::new(), Vec::new());
         for (name, group) in groups(&state.join(LAUNCHES)) {
-            found.launch(&state.join(LAUNCHES).join(name), group, now, kernel);
+            let stem = state.join(LAUNCHES).join(name);
+            let launch = found.launch(&stem, &group, now, kernel);
+            launches.extend(launch.map(|launch| (launch, group)));
         }
-        found.launches.sort_by_key(|launch| std::cmp::Reverse(launch.at));
         for (name, group) in groups(&state.join(STOPS)) {
-            found.stop(state.join(STOPS).join(name).with_extension("json"), group, now);
+            let path = state.join(STOPS).join(name).with_extension("json");
+            let stop = found.stop(&path, &group, now);
+            stops.extend(stop.map(|stop| ((path, stop), group)));
         }
+        launches.sort_by_key(|(launch, _)| Reverse(launch.at));
+        stops.sort_by_key(|((_, stop), _)| Reverse(stop.at));
+        found.launches = found.newest(launches, |launch| is_alive(launch, kernel));
+        found.stops = found.newest(stops, |_| false);
         found
     }
 
-    fn launch(&mut self, stem: &Path, group: Vec<PathBuf>, now: Timestamp, kernel: &dyn Kernel) {
+    /// The first ones, and those behind them that must stay. The rest goes as a whole: a log without its
+    /// receipt would be nobody's.
+    fn newest<T>(&mut self, all: Vec<(T, Vec<PathBuf>)>, stays: impl Fn(&T) -> bool) -> Vec<T> {
+        let mut kept = Vec::new();
+        for (place, (one, group)) in all.into_iter().enumerate() {
+            match place < MOST || stays(&one) {
+                true => kept.push(one),
+                false => self.goes(&group, "there are many newer ones"),
+            }
+        }
+        kept
+    }
+
+    fn launch(
+        &mut self,
+        stem: &Path,
+        group: &[PathBuf],
+        now: Timestamp,
+        kernel: &dyn Kernel,
+    ) -> Option<Launched> {
         // A receipt under another name than its own was put there by somebody else.
         let named = |one: &Launched| stem.file_name().is_some_and(|name| *name == *one.launch);
         let own = |one: &Launched| one.schema == SCHEMA && named(one);
         let Some(mut launch) = one::<Launched>(&stem.with_extension("json")).filter(own) else {
-            return self.unfinished(group, now);
+            self.unfinished(group, now);
+            return None;
         };
         let exit = one::<Exit>(&stem.with_extension("exit"));
         launch.exit = exit.filter(|exit| exit.schema == SCHEMA);
         // Few are stale: only of those the kernel is asked.
-        let lives = || launch.process.as_ref().is_some_and(|process| lives(process, kernel));
-        match launch.is_stale(now, false) && !lives() {
-            true => self.goes(group, "its process is gone, and its time is over"),
-            false => self.launches.push(launch),
+        if launch.is_stale(now, false) && !is_alive(&launch, kernel) {
+            self.goes(group, "its process is gone, and its time is over");
+            return None;
         }
+        Some(launch)
     }
 
-    fn stop(&mut self, path: PathBuf, group: Vec<PathBuf>, now: Timestamp) {
+    fn stop(&mut self, path: &Path, group: &[PathBuf], now: Timestamp) -> Option<Stopped> {
         let name = |stop: &Stopped| stop_name(&stop.process);
         let named = |stop: &Stopped| path.file_name().is_some_and(|own| *own == *name(stop));
-        match one::<Stopped>(&path).filter(|stop| stop.schema == SCHEMA && named(stop)) {
+        match one::<Stopped>(path).filter(|stop| stop.schema == SCHEMA && named(stop)) {
             Some(stop) if stop.is_stale(now) => self.goes(group, "its time is over"),
-            Some(stop) => self.stops.push((path, stop)),
+            Some(stop) => return Some(stop),
             None => self.unfinished(group, now),
         }
+        None
     }
 
     /// What is no receipt goes once nobody can be writing it any more. What is another's stays.
-    fn unfinished(&mut self, group: Vec<PathBuf>, now: Timestamp) {
-        let me = rustix::process::geteuid().as_raw();
-        let is_old = |path: &PathBuf| {
-            let stat = fs::symlink_metadata(path).ok().filter(|stat| stat.uid() == me);
-            let at = stat.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
-            at.is_some_and(|at| now.duration_since(at).abs() > UNFINISHED)
-        };
-        if group.iter().all(is_old) {
+    fn unfinished(&mut self, group: &[PathBuf], now: Timestamp) {
+        if group.iter().all(|path| read::is_left(path, now, UNFINISHED)) {
             self.goes(group, "it belongs to no receipt");
         }
     }
 
-    fn goes(&mut self, group: Vec<PathBuf>, why: &'static str) {
-        self.stale.extend(group.into_iter().map(|path| (path, why)));
+    fn goes(&mut self, group: &[PathBuf], why: &'static str) {
+        self.stale.extend(group.iter().map(|path| (path.clone(), why)));
     }
 }
 
 /// What the receipt of a stop of this process is called.
 pub(crate) fn stop_name(key: &ProcKey) -> String {
     format!("{}-{}.json", key.pid, key.start)
+}
+
+fn is_alive(launch: &Launched, kernel: &dyn Kernel) -> bool {
+    launch.process.as_ref().is_some_and(|process| lives(process, kernel))
 }
 
 /// That very process may still be there. What cannot be told of it is no reason to forget it.
@@ -130,7 +154,7 @@ fn lives(key: &ProcKey, kernel: &dyn Kernel) -> bool {
 /// Files by the first part of their names: a receipt, and what belongs to it.
 fn groups(dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
     let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST);
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let stem = name.split('.').next().unwrap_or_default();
@@ -139,17 +163,7 @@ fn groups(dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
     groups
 }
 
-/// The receipt in a file, if one is in it: a file of ours, no link, no pipe, and not long.
+/// The receipt in a file, if one is in it.
 pub(crate) fn one<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let flags = i32::try_from(flags).expect("flags are small");
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let stat = file.metadata().ok()?;
-    let own = stat.is_file() && stat.uid() == rustix::process::geteuid().as_raw();
-    if !own || stat.len() > LONGEST {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    read::whole(path).ok()
 }

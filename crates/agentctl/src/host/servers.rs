@@ -2,8 +2,10 @@
 
 use super::peer;
 use agentctl_core::{
+    control::Unheard,
     host::{Servers, Talk},
     ident::ProcKey,
+    text::one_line,
 };
 use std::{
     io::{self, Read, Write},
@@ -16,6 +18,8 @@ use tungstenite::{HandshakeError, Message, WebSocket, client::client};
 
 /// Longest answer that is read.
 const LIMIT: u64 = 32 << 20;
+/// So much of a refusal is told.
+const WORDS: u64 = 300;
 
 /// How long servers may keep us waiting.
 #[derive(Clone, Copy, Debug)]
@@ -56,12 +60,25 @@ impl Servers for Loopback {
         body(request.call())
     }
 
-    fn post(&self, url: &str, user: Option<(&str, &str)>, json: &str) -> io::Result<Vec<u8>> {
-        let mut request = self.agent(url)?.post(url).header("content-type", "application/json");
+    fn post(&self, url: &str, user: Option<(&str, &str)>, json: &str) -> Result<(), Unheard> {
+        let agent = self.agent(url).map_err(Unheard::Failed)?;
+        let mut request = agent.post(url).header("content-type", "application/json");
         if let Some((name, password)) = user {
             request = request.header("authorization", &basic(name, password));
         }
-        body(request.send(json))
+        let mut answer = request.send(json).map_err(|why| match is_unsent(&why) {
+            true => Unheard::Failed(plain(why)),
+            false => Unheard::Silent(plain(why)),
+        })?;
+        if answer.status().is_success() {
+            return Ok(());
+        }
+        let mut words = Vec::new();
+        let read = answer.body_mut().as_reader().take(WORDS).read_to_end(&mut words);
+        let words = one_line(&String::from_utf8_lossy(&words));
+        let words =
+            if read.is_ok() && !words.is_empty() { format!(": {words}") } else { String::new() };
+        Err(Unheard::Refused(format!("it refuses: {}{words}", status(&answer))))
     }
 
     fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>> {
@@ -82,22 +99,47 @@ impl Loopback {
         let left = left(self.patience.until(), UNANSWERED)?;
         // A redirection may lead off this machine.
         let config = ureq::Agent::config_builder().proxy(None).max_redirects(0);
+        let config = config.http_status_as_error(false);
         Ok(config.timeout_global(Some(left)).build().into())
     }
 }
 
 fn body(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> io::Result<Vec<u8>> {
-    let mut answer = answer.map_err(|why| match why {
-        ureq::Error::Io(why) => plainly(why, UNANSWERED),
-        ureq::Error::Timeout(_) => late(UNANSWERED),
-        other => io::Error::other(other),
-    })?;
+    let mut answer = answer.map_err(plain)?;
     if !answer.status().is_success() {
-        return Err(io::Error::other(format!("http status: {}", answer.status().as_u16())));
+        return Err(io::Error::other(status(&answer)));
     }
     let mut body = Vec::new();
     answer.body_mut().as_reader().take(LIMIT).read_to_end(&mut body)?;
     Ok(body)
+}
+
+fn status(answer: &ureq::http::Response<ureq::Body>) -> String {
+    format!("http status: {}", answer.status().as_u16())
+}
+
+fn plain(why: ureq::Error) -> io::Error {
+    match why {
+        ureq::Error::Io(why) => plainly(why, UNANSWERED),
+        ureq::Error::Timeout(_) => late(UNANSWERED),
+        other => io::Error::other(other),
+    }
+}
+
+/// Nobody can have heard it. What ends a connection once it is there leaves that open.
+fn is_unsent(why: &ureq::Error) -> bool {
+    use io::ErrorKind::{AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    match why {
+        ureq::Error::Io(why) => matches!(
+            why.kind(),
+            ConnectionRefused | AddrNotAvailable | HostUnreachable | NetworkUnreachable
+        ),
+        ureq::Error::Http(_)
+        | ureq::Error::BadUri(_)
+        | ureq::Error::HostNotFound
+        | ureq::Error::ConnectionFailed => true,
+        _ => false,
+    }
 }
 
 fn shake<S: Patient + 'static>(url: &str, stream: Limited<S>) -> io::Result<Box<dyn Talk>> {
@@ -289,6 +331,46 @@ mod tests {
         let servers = Loopback { patience: Patience::Each(PATIENCE) };
         assert!(servers.get(&format!("http://{body}/"), None).is_err());
         assert!(began.elapsed() < PATIENCE * 4, "{:?}", began.elapsed());
+    }
+
+    /// A server that hears what is said to it, and then says this and hangs up.
+    fn curt(says: &'static str) -> SocketAddr {
+        let socket = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let place = socket.local_addr().expect("it is bound");
+        thread::spawn(move || {
+            for stream in socket.incoming() {
+                let mut stream = stream.expect("somebody connects");
+                let (mut heard, mut byte) = (Vec::new(), [0]);
+                while !heard.ends_with(b"{}") && stream.read(&mut byte).is_ok_and(|read| read > 0) {
+                    heard.extend(byte);
+                }
+                let _ = stream.write_all(says.as_bytes());
+            }
+        });
+        place
+    }
+
+    #[test]
+    fn what_may_have_been_heard_has_not_failed() {
+        let servers = Loopback { patience: Patience::Each(Duration::from_secs(5)) };
+        let post = |place: SocketAddr| servers.post(&format!("http://{place}/"), None, "{}");
+        assert!(post(curt("HTTP/1.1 204 No Content\r\n\r\n")).is_ok());
+        let no = "HTTP/1.1 404 Not Found\r\ncontent-length: 18\r\n\r\n{\"no\": \n\"session\"}";
+        match post(curt(no)) {
+            Err(Unheard::Refused(why)) => {
+                assert_eq!(why, "it refuses: http status: 404: {\"no\": \"session\"}");
+            }
+            other => panic!("{other:?}"),
+        }
+        for says in ["", "HTTP/1.1 200", "words"] {
+            let answer = post(curt(says));
+            assert!(matches!(answer, Err(Unheard::Silent(_))), "{says}: {answer:?}");
+        }
+        let socket = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let place = socket.local_addr().expect("it is bound");
+        drop(socket);
+        let answer = post(place);
+        assert!(matches!(answer, Err(Unheard::Failed(_))), "{answer:?}");
     }
 
     #[test]

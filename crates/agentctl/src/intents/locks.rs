@@ -3,21 +3,21 @@
 //! The name alone locks. What is in the file only says who asked for it, when and why, so that a file
 //! that cannot be read still locks what it was made for.
 
-use crate::{places, write};
-use jiff::Timestamp;
+use crate::{places, read, write};
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 /// The number of this shape.
 const SCHEMA: u32 = 1;
-/// No lock file is longer.
-const LONGEST: u64 = 64 << 10;
 /// What lock files end with.
 const KIND: &str = "json";
+/// Nobody needs so long to write one.
+const WRITTEN: SignedDuration = SignedDuration::from_hours(1);
 
 /// What a lock file holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,8 @@ pub(crate) struct Given {
     pub(crate) problem: Option<String>,
 }
 
-fn folder(state: &Path) -> PathBuf {
+/// Where the files are that lock.
+pub(crate) fn folder(state: &Path) -> PathBuf {
     state.join("intents").join("locks")
 }
 
@@ -60,13 +61,23 @@ pub(crate) fn all(state: &Path) -> io::Result<Vec<Given>> {
     let mut found = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        // Drafts are not yet, or never became, what was asked for.
-        if path.extension().is_none_or(|kind| kind != "draft") {
+        if !is_draft(&path) {
             found.push(given(path));
         }
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)
+}
+
+/// Drafts that whoever was killed has left. They lock nothing.
+pub(crate) fn left(state: &Path, now: Timestamp) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder(state)).into_iter().flatten().flatten();
+    let drafts = entries.map(|entry| entry.path()).filter(|path| is_draft(path));
+    drafts.filter(|path| read::is_left(path, now, WRITTEN)).collect()
+}
+
+fn is_draft(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| kind == write::DRAFT)
 }
 
 /// Locks a directory, for good: what is told afterwards survives a power cut.
@@ -98,7 +109,7 @@ pub(crate) fn take_away(given: &Given) -> io::Result<()> {
 fn given(path: PathBuf) -> Given {
     let stem = path.file_stem().filter(|_| path.extension().is_some_and(|kind| kind == KIND));
     let named = stem.and_then(places::of_name);
-    let written = match read(&path) {
+    let written = match read::whole::<Written>(&path) {
         Ok(written) if written.schema == SCHEMA => written,
         Ok(other) => {
             return unreadable(
@@ -124,19 +135,4 @@ fn unreadable(path: PathBuf, directory: Option<PathBuf>, why: String) -> Given {
     let since = changed.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
     let since = since.unwrap_or(Timestamp::UNIX_EPOCH);
     Given { path, directory, by: None, reason: None, since, problem: Some(why) }
-}
-
-/// Neither a link nor a pipe is followed: nothing but a file is one.
-fn read(path: &Path) -> io::Result<Written> {
-    use std::io::Read;
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).expect("flags are small");
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let stat = file.metadata()?;
-    if !stat.is_file() || stat.len() > LONGEST {
-        return Err(io::Error::other("it is no lock file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(serde_json::from_slice(&bytes)?)
 }

@@ -2,4 +2,4 @@
 
 mod locks;
 
-pub(crate) use locks::{Given, add, all, take_away};
+pub(crate) use locks::{Given, add, all, folder, left, take_away};

@@ -86,9 +86,7 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
 
 /// Launches an agent, or returns the session that was launched under the same key.
 pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
-    let state = places::state().ok_or_else(|| {
-        Error::new(Kind::Io, "cannot tell where our files go").hint("set HOME or AGENTCTL_HOME")
-    })?;
+    let state = places::known_state()?;
     let Some(key) = &ask.key else { return launch_in(here, ask, &state) };
     let _claimed = Claimed::key(&state, key, KEYED)?;
     match of_key(&here.again(), ask, key)? {

@@ -25,7 +25,7 @@ use std::{
 
 /// All that is locked.
 pub(crate) fn locks(here: &Here) -> Result<Locks, Error> {
-    all(here, &state()?, None)
+    all(here, &places::known_state()?, None)
 }
 
 /// Locks a directory for a person.
@@ -35,7 +35,7 @@ pub(crate) fn lock(
     by: Option<String>,
     reason: Option<String>,
 ) -> Result<Lock, Error> {
-    let state = state()?;
+    let state = places::known_state()?;
     let who = format!("`agentctl lock`, pid {}", std::process::id());
     // Between a look and a lock somebody may launch: while this is held, nobody does.
     let claim = Claim { state: &state, dir, sharing: Sharing::Alone, who: &who };
@@ -53,7 +53,7 @@ pub(crate) fn lock(
 
 /// Opens what a person locked, whatever is in the file that says so.
 pub(crate) fn unlock(here: &Here, dir: &Path) -> Result<Vec<Lock>, Error> {
-    let state = state()?;
+    let state = places::known_state()?;
     let root = root(dir);
     let given = given(&state)?.into_iter().filter(|one| covers(one, &root)).collect::<Vec<_>>();
     for one in &given {
@@ -97,7 +97,8 @@ pub(super) fn refusal(lock: &Lock) -> Error {
             let agent = lock.agent.as_deref().unwrap_or("a");
             let what = format!("{dir} is taken: {agent} session {id} works there");
             Error::new(Kind::Refused, what).hint(format!(
-                "wait for it (`agentctl wait {id}`), stop it, or launch with --force to share the directory"
+                "wait for it (`agentctl wait {id}`), or stop it; only `launch` and `resume` can share the \
+                 directory, with --force"
             ))
         }
         LockKind::Manual => {
@@ -106,21 +107,15 @@ pub(super) fn refusal(lock: &Lock) -> Error {
             let what = format!("{dir} is locked{by} since {}{why}", lock.since);
             let word = shell_word(&lock.directory.to_string_lossy());
             Error::new(Kind::Refused, what).hint(format!(
-                "`agentctl unlock {word}` opens it; --force does not override a person's lock"
+                "`agentctl unlock {word}` opens it; nothing else overrides a person's lock"
             ))
         }
     }
 }
 
-fn state() -> Result<PathBuf, Error> {
-    places::state().ok_or_else(|| {
-        Error::new(Kind::Io, "cannot tell where our files go").hint("set HOME or AGENTCTL_HOME")
-    })
-}
-
 fn given(state: &Path) -> Result<Vec<Given>, Error> {
     intents::all(state).map_err(|why| {
-        let place = state.join("intents/locks");
+        let place = intents::folder(state);
         Error::new(Kind::Io, format!("cannot tell what is locked: {}: {why}", place.display()))
             .hint("make it readable for you; until then nothing is launched")
     })

@@ -1,19 +1,15 @@
 //! Removes files of ours that nobody needs, and what agentctl 1.x left behind.
 
 use super::{Here, dirs::CLAIMS};
-use crate::{
-    error::{Error, Kind},
-    host::Receipts,
-    places,
-};
+use crate::{error::Error, host::Receipts, intents, places, read};
 use agentctl_core::wire::{Problem, Pruned, SCHEMA, Swept};
 use jiff::{SignedDuration, Timestamp};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::{
     env,
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -31,19 +27,27 @@ const LAUNCHED: SignedDuration = SignedDuration::from_hours(1);
 
 /// Sweeps receipts, and what launches that were killed left behind.
 pub(crate) fn prune(here: &Here, dry_run: bool) -> Result<Pruned, Error> {
-    let state = places::state().ok_or_else(|| {
-        Error::new(Kind::Io, "cannot tell where our files are").hint("set HOME or AGENTCTL_HOME")
-    })?;
+    let state = places::known_state()?;
+    let mut pruned = nothing(dry_run);
     let stale = Receipts::scan(&state, here.now(), here.host()).stale;
     let stale = stale.into_iter().map(|(path, why)| Swept { path, why: why.to_owned() });
-    let mut all: Vec<Swept> = stale.collect();
-    all.extend(claims(&state, here.now()));
-    Ok(sweep(all, dry_run, |path| fs::remove_file(path)))
+    sweep(&mut pruned, stale, |path| fs::remove_file(path));
+    let drafts = intents::left(&state, here.now()).into_iter();
+    let drafts = drafts.map(|path| Swept { path, why: "it never became a lock".to_owned() });
+    sweep(&mut pruned, drafts, |path| fs::remove_file(path));
+    sweep(&mut pruned, claims(&state, here.now()), remove_claim);
+    Ok(pruned)
 }
 
 /// Shows what agentctl 1.x left behind, or removes it.
 pub(crate) fn legacy(remove: bool) -> Pruned {
-    sweep(left_behind(), !remove, remove_legacy)
+    let mut pruned = nothing(!remove);
+    sweep(&mut pruned, left_behind(), remove_legacy);
+    pruned
+}
+
+fn nothing(dry_run: bool) -> Pruned {
+    Pruned { schema: SCHEMA, dry_run, removed: Vec::new(), problems: Vec::new() }
 }
 
 /// What agentctl 1.x left behind. No answer depends on it.
@@ -65,35 +69,53 @@ fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
-fn sweep(all: Vec<Swept>, dry_run: bool, remove: impl Fn(&Path) -> io::Result<()>) -> Pruned {
-    let (mut removed, mut problems) = (Vec::new(), Vec::new());
+fn sweep(
+    pruned: &mut Pruned,
+    all: impl IntoIterator<Item = Swept>,
+    remove: impl Fn(&Path) -> io::Result<()>,
+) {
+    use io::ErrorKind::{NotFound, WouldBlock};
     for one in all {
-        match if dry_run { Ok(()) } else { remove(&one.path) } {
-            Ok(()) => removed.push(one),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => {} // somebody else was quicker
-            Err(why) => problems.push(Problem {
+        match if pruned.dry_run { Ok(()) } else { remove(&one.path) } {
+            Ok(()) => pruned.removed.push(one),
+            // Somebody else was quicker, to remove it or to use it.
+            Err(why) if matches!(why.kind(), NotFound | WouldBlock) => {}
+            Err(why) => pruned.problems.push(Problem {
                 agent: "agentctl".to_owned(),
                 path: Some(one.path),
                 message: format!("cannot be removed: {why}"),
             }),
         }
     }
-    Pruned { schema: SCHEMA, dry_run, removed, problems }
 }
 
 /// Claims of launches that were killed: nobody holds them, and they are old.
 fn claims(state: &Path, now: Timestamp) -> Vec<Swept> {
     let entries = fs::read_dir(state.join(CLAIMS)).into_iter().flatten().flatten();
-    let is_free = |path: &PathBuf| {
-        let stat = path.symlink_metadata().ok().filter(fs::Metadata::is_file);
-        let at = stat.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
-        let is_old = at.is_some_and(|at| now.duration_since(at).abs() > LAUNCHED);
-        let alone = |file: File| flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        is_old && File::open(path).is_ok_and(alone)
-    };
+    let is_free = |path: &PathBuf| read::is_left(path, now, LAUNCHED) && held(path).is_ok();
     let free = entries.map(|entry| entry.path()).filter(is_free);
     let why = || "nobody launches there any more".to_owned();
     free.map(|path| Swept { path, why: why() }).collect()
+}
+
+/// A claim that nobody else holds, and nobody takes while this value is there.
+fn held(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).expect("flags are small");
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    // Whoever had it before may have removed it: another file has its name then.
+    match file.metadata()?.nlink() {
+        0 => Err(io::ErrorKind::NotFound.into()),
+        _ => Ok(file),
+    }
+}
+
+/// Whoever launches there finds that the file it locked is gone, and makes another. Removed by its name
+/// alone, a launch could lose the claim that it has.
+fn remove_claim(path: &Path) -> io::Result<()> {
+    let _held = held(path)?;
+    fs::remove_file(path)
 }
 
 /// Never through a link that leads out of the home.
@@ -112,4 +134,43 @@ fn remove_legacy(path: &Path) -> io::Result<()> {
         let _ = fs::remove_dir(folder);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn only_what_nobody_holds_is_swept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let claim = |name: &str, hours: u64| {
+            let path = folder.path().join(CLAIMS).join(name);
+            let file = File::create(&path).expect("a file");
+            let at = SystemTime::now() - Duration::from_secs(3600 * hours);
+            file.set_modified(at).expect("a time");
+            path
+        };
+        fs::create_dir(folder.path().join(CLAIMS)).expect("a folder");
+        let (left, late, taken) = (claim("left", 2), claim("late", 2), claim("taken", 2));
+        claim("new", 0);
+        let lock = |path: &Path| {
+            let file = File::open(path).expect("a file");
+            flock(&file, FlockOperation::NonBlockingLockExclusive).expect("nobody has it");
+            file
+        };
+        let _taken = lock(&taken);
+        let mut found = claims(folder.path(), Timestamp::now());
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        let paths: Vec<&Path> = found.iter().map(|one| one.path.as_path()).collect();
+        assert_eq!(paths, [&late, &left]);
+        // A launch takes one between the look and the sweep.
+        let _late = lock(&late);
+        let mut pruned = nothing(false);
+        sweep(&mut pruned, found.clone(), remove_claim);
+        found.retain(|one| one.path == left);
+        assert_eq!(pruned, Pruned { removed: found, ..nothing(false) });
+        let there = [&left, &late, &taken].map(|path| path.exists());
+        assert_eq!(there, [false, true, true]);
+    }
 }

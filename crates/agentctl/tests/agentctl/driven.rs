@@ -186,12 +186,19 @@ impl Driven<'_> {
 
     /// One that may only read changes nothing.
     pub(crate) fn reads(&self) {
+        self.runs_nothing("read");
+    }
+
+    /// With this permission, a command that is called for changes nothing.
+    pub(crate) fn runs_nothing(&self, permission: &str) {
         let file = self.stage.sandbox.work().join("written");
         let prompt = format!("MOCK:tool touch {}\nMOCK:text end", file.display());
-        let words = ["launch", self.agent, "--json", "--permission", "read", "-p", &prompt];
+        let words = ["launch", self.agent, "--json", "--permission", permission, "-p", &prompt];
         let launched = self.call(&[words.as_slice(), &["--"], self.own].concat());
         assert_eq!(launched.code, Some(0), "{launched:?}");
-        self.call(&["wait", &id(&launched.json()["session"])]);
+        // Whether a refused tool is a failure is the agent's own affair.
+        let waited = self.call(&["wait", &id(&launched.json()["session"])]);
+        assert!(matches!(waited.code, Some(0 | 1)), "{waited:?}");
         self.stage.asked("tool");
         assert!(!file.exists(), "it wrote: {launched:?}");
     }

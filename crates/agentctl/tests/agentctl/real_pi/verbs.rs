@@ -51,6 +51,12 @@ fn launch_with_leave_to_read_changes_nothing() {
     both(|pi| pi.reads());
 }
 
+/// It asks nobody, so with leave to edit it has no shell at all.
+#[test]
+fn launch_with_leave_to_edit_has_no_shell() {
+    both(|pi| pi.runs_nothing("edit"));
+}
+
 #[test]
 fn resume_in_a_copy_leaves_the_session() {
     both(|pi| pi.forks());

@@ -6,7 +6,11 @@ use crate::home::{
     receipts::{LAUNCHES, days},
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::symlink};
+use std::{
+    fs::{self, File},
+    os::unix::fs::symlink,
+    time::{Duration, SystemTime},
+};
 
 fn paths(answer: &Value) -> Vec<String> {
     let all = answer["removed"].as_array().expect("a list").iter();
@@ -22,11 +26,22 @@ fn prune_says_what_it_removes_and_removes_only_that() {
     agents.receipt("new", &agents.launched("new", &id(2), json!({})));
     home.write(format!("{LAUNCHES}/old.log"), "words");
     home.write(format!("{LAUNCHES}/new.log"), "words");
+    // What killed launches and locks leave: an old claim that nobody holds, an old draft.
+    let state = ".local/state/agentctl";
+    let left = ["intents/locks/%2fx.4711-0.draft", "locks/%2fx.lock"];
+    let left = left.map(|name| home.write(format!("{state}/{name}"), ""));
+    for file in &left {
+        let file = File::options().append(true).open(file).expect("a file");
+        file.set_modified(SystemTime::now() - Duration::from_secs(7200)).expect("a time");
+    }
+    home.write(format!("{state}/intents/locks/%2fy.4711-0.draft"), "");
     agents.own();
     let before = agents.files();
     let dry = home.run(&["prune", "--dry-run", "--json"]).json();
     let old = ["json", "log"].map(|kind| home.path(format!("{LAUNCHES}/old.{kind}")));
-    let old: Vec<String> = old.iter().map(|path| path.display().to_string()).collect();
+    let old = left.iter().chain(&old);
+    let mut old: Vec<String> = old.map(|path| path.display().to_string()).collect();
+    old.sort();
     let sorted = |answer: &Value| {
         let mut paths = paths(answer);
         paths.sort();
@@ -36,8 +51,9 @@ fn prune_says_what_it_removes_and_removes_only_that() {
     assert_eq!(agents.files(), before);
     let done = home.run(&["prune", "--json"]).json();
     assert_eq!((sorted(&done), done["dry_run"].as_bool()), (old, Some(false)));
-    let left: Vec<String> = before.into_iter().filter(|file| !file.contains("/old.")).collect();
-    assert_eq!(agents.files(), left);
+    let kept = |file: &String| !file.contains("/old.") && !file.contains("%2fx.");
+    let kept: Vec<String> = before.into_iter().filter(kept).collect();
+    assert_eq!(agents.files(), kept);
     let again = home.run(&["prune"]);
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""));
 }

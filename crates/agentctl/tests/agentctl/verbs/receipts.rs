@@ -185,6 +185,38 @@ fn hundreds_of_old_receipts_go_at_once() {
     assert_eq!(agents.files(), [""; 0]);
 }
 
+/// However many there are, each stays or goes with all that belongs to it, the oldest first; one of a
+/// living process stays.
+#[test]
+fn of_very_many_receipts_the_oldest_go_whole() {
+    const MOST: u32 = 2000;
+    const BEYOND: u32 = 20;
+    let agents = Agents::new();
+    let home = &agents.home;
+    let process = home.stand_in();
+    let key = json!({"pid": process.pid(), "start": process.ticks(), "boot": boot()});
+    let now = jiff::Timestamp::now();
+    for number in 0..MOST + BEYOND + 1 {
+        // Those with a great number are the oldest; the very oldest lives.
+        let name = format!("{number:012x}");
+        let at = now - jiff::SignedDuration::from_secs(i64::from(number));
+        let more = match number == MOST + BEYOND {
+            true => json!({"at": at.to_string(), "process": key}),
+            false => json!({"at": at.to_string()}),
+        };
+        agents.receipt(&name, &agents.launched(&name, &id(number), more));
+        let log = home.write(format!("{LAUNCHES}/{name}.log"), "words");
+        let long_ago = SystemTime::now() - Duration::from_secs(3600 * 48);
+        let log = File::options().append(true).open(log).expect("a file");
+        log.set_modified(long_ago).expect("a time");
+    }
+    agents.own();
+    home.run(&["list", "--timeout", "none"]);
+    let kept = (0..MOST).chain([MOST + BEYOND]);
+    let kept = kept.flat_map(|n| ["json", "log"].map(|kind| format!("launches/{n:012x}.{kind}")));
+    assert!(agents.files().into_iter().eq(kept), "{} are left", agents.files().len());
+}
+
 /// What a killed launch left goes after a day; what may still be written stays.
 #[test]
 fn leftovers_of_killed_launches_go_after_a_day() {

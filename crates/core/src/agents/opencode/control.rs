@@ -42,12 +42,7 @@ pub(super) fn ask(
 
 fn carry_out(asked: &Asked<'_>, id: &str, cwd: &Path, request: Request<'_>) -> Result<(), Unheard> {
     let session = format!("session/{}", encoded(id));
-    let post = |page: &str, body: &Value| {
-        asked.post(page, cwd, &body.to_string()).map_err(|why| match why.kind() {
-            io::ErrorKind::TimedOut => Unheard::Silent(why),
-            _ => Unheard::Failed(why),
-        })
-    };
+    let post = |page: &str, body: &Value| asked.post(page, cwd, &body.to_string());
     match request {
         Request::Say(text) => {
             let body = json!({"parts": [{"type": "text", "text": text}]});

@@ -7,6 +7,7 @@ use super::{database, store};
 use crate::{
     agent::{About, Claim, Server, Trail},
     agents::json,
+    control::Unheard,
     evidence::{Need, Say},
     host::{self, Host},
     proof::Source,
@@ -115,10 +116,10 @@ impl Asked<'_> {
         Ok((url, value))
     }
 
-    pub(super) fn post(&self, page: &str, directory: &Path, body: &str) -> io::Result<()> {
+    pub(super) fn post(&self, page: &str, directory: &Path, body: &str) -> Result<(), Unheard> {
         let (name, password) = self.user();
         let user = password.as_deref().map(|password| (name.as_str(), password));
-        self.host.post(&self.url(page, directory), user, body).map(|_| ())
+        self.host.post(&self.url(page, directory), user, body)
     }
 
     fn url(&self, page: &str, directory: &Path) -> String {

@@ -15,9 +15,8 @@ pub(super) fn plan(ask: &Ask<'_>) -> Result<Plan, String> {
     for (flag, value) in [("--model", ask.model), ("--append-system-prompt", ask.system)] {
         args.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value.to_owned()]));
     }
-    if ask.permission == Permission::Read {
-        args.extend(["--tools".to_owned(), "read,grep,find,ls".to_owned()]);
-    }
+    let tools = tools(ask.permission);
+    args.extend(tools.into_iter().flat_map(|tools| ["--tools".to_owned(), tools.to_owned()]));
     let after = if ask.steerable { "\"sessionId\":\"" } else { "\"id\":\"" };
     let mut id = Id::Told(Mark { after: after.into(), also: "-._".into() });
     if let Some(earlier) = ask.earlier {
@@ -36,6 +35,17 @@ pub(super) fn plan(ask: &Ask<'_>) -> Result<Plan, String> {
         )),
     };
     Ok(Plan { args, env: Vec::new(), input, id })
+}
+
+/// 1.5.0 and 0.73 ask nobody before a tool runs, so what it may not do it must not have. By default it
+/// has a shell and may write anywhere: that is as full as it gets. Its `edit` and `write` reach beyond its
+/// directory too.
+fn tools(mode: Permission) -> Option<&'static str> {
+    match mode {
+        Permission::Read => Some("read,grep,find,ls"),
+        Permission::Edit => Some("read,grep,find,ls,edit,write"),
+        Permission::Default | Permission::Full => None,
+    }
 }
 
 /// A prompt, as a process with an open input reads it. One that works reads it between two steps.

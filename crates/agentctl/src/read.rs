@@ -1,0 +1,40 @@
+//! Files of ours, read with suspicion: whatever lies there may be anybody's.
+
+use jiff::{SignedDuration, Timestamp};
+use rustix::{fs::OFlags, process::geteuid};
+use serde::de::DeserializeOwned;
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::Path,
+};
+
+/// No file of ours that is read as a whole is longer.
+const LONGEST: u64 = 64 << 10;
+
+/// What is in a file: one of ours, no link, no pipe, and not long.
+pub(crate) fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).expect("flags are small");
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let stat = file.metadata()?;
+    let wrong = match stat.is_file() && stat.len() <= LONGEST {
+        false => Some("it is no file of ours"),
+        true => (stat.uid() != geteuid().as_raw()).then_some("it belongs to another user"),
+    };
+    if let Some(why) = wrong {
+        return Err(io::Error::other(why));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// It is ours, and nobody has changed it for so long: a time ahead is as good as one long past.
+pub(crate) fn is_left(path: &Path, now: Timestamp, since: SignedDuration) -> bool {
+    let stat = fs::symlink_metadata(path).ok();
+    let stat = stat.filter(|stat| !stat.is_dir() && stat.uid() == geteuid().as_raw());
+    let at = stat.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
+    at.is_some_and(|at| now.duration_since(at).abs() > since)
+}
