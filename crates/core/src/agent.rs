@@ -41,8 +41,6 @@ pub struct Card {
     pub keeps_open: bool,
     /// A variable that the tools of a session carry, with the session's id.
     pub tool_variable: Option<&'static str>,
-    /// Its own command that ends a session which its supervisor runs, followed by the short id.
-    pub stop_word: Option<&'static str>,
     /// Variables that change an agent that is started from inside another: not handed on.
     pub inherited: &'static [&'static str],
     /// It leaves no trail: the only process of a directory holds the only session written there since.
@@ -323,6 +321,10 @@ pub trait Agent: Sync {
     }
     /// Its own command that shows a session which this process has.
     fn attaches(&self, _: &dyn Host, _: &Target<'_>, _: Option<Role>) -> Option<Leads> {
+        None
+    }
+    /// Its own command that ends a session which its supervisor would start again.
+    fn stops(&self, _: &str, _: Option<Role>) -> Option<Vec<String>> {
         None
     }
     /// A server of it takes a message for any session of its store, idle or not.

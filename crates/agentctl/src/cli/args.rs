@@ -4,6 +4,7 @@ mod upkeep;
 
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
 
+use crate::shim::Stage;
 use agentctl_core::{agents, launch::Permission, select::Wanted};
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
@@ -327,7 +328,7 @@ pub(super) struct Stop {
 
 #[derive(Debug, Args)]
 pub(super) struct Shim {
-    pub(super) stage: String,
+    pub(super) stage: Stage,
     pub(super) orders: PathBuf,
 }
 

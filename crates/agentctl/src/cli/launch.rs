@@ -43,11 +43,10 @@ pub(super) fn resume(here: &Here, args: Resume) -> Outcome {
     let ask = Ask {
         prompt: prompt(&args.what, args.text)?,
         cwd: directory(here, &found.cwd)?,
-        model: found.model,
-        earlier: Some((found.id, found.record, args.fork)),
+        model: found.model.clone(),
         ..ask(&args.what, found.agent)
     };
-    finish(here, &ask, &args.what)
+    finish(here, &Ask { earlier: Some(found), ..ask }, &args.what)
 }
 
 fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {

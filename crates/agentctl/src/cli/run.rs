@@ -68,7 +68,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Lock(args) => locks::lock(here, args),
         Command::Unlock(args) => locks::unlock(here, &args),
         Command::Prune(args) => prune::run(here, &args),
-        Command::Shim(args) => Ok(shim::run(&args.stage, &args.orders)),
+        Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(args),

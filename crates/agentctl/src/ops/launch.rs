@@ -57,8 +57,8 @@ pub(crate) struct Ask {
     pub(crate) key: Option<String>,
     pub(crate) steerable: bool,
     pub(crate) more: Vec<String>,
-    /// The conversation to go on with: its id, its record, and whether in a copy.
-    pub(crate) earlier: Option<(String, PathBuf, bool)>,
+    /// The conversation to go on with.
+    pub(crate) earlier: Option<Before>,
 }
 
 /// What a launch would do.
@@ -107,8 +107,10 @@ fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
         let claimed = Claimed::take(here, &claim)?;
         match &ask.earlier {
             // Somebody may have resumed it since it was found.
-            Some((id, _, false)) => earlier(&here.again(), id, false).map(|_| claimed),
-            Some((_, _, true)) | None => Ok(claimed),
+            Some(before) if !before.fork => {
+                earlier(&here.again(), &before.id, false).map(|_| claimed)
+            }
+            Some(_) | None => Ok(claimed),
         }
     };
     if let Some(hosted) = ask.agent.hosted() {
@@ -129,6 +131,8 @@ pub(crate) struct Before {
     pub(crate) agent: &'static dyn Agent,
     pub(crate) id: String,
     pub(crate) record: PathBuf,
+    /// In a copy.
+    pub(crate) fork: bool,
     pub(crate) cwd: PathBuf,
     pub(crate) model: Option<String>,
 }
@@ -149,7 +153,7 @@ pub(crate) fn earlier(here: &Here, name: &str, fork: bool) -> Result<Before, Err
     }
     match (session.id, stub, session.cwd) {
         (Some(id), Some(stub), Some(cwd)) => {
-            Ok(Before { agent, id, record: stub.path, cwd, model: session.model })
+            Ok(Before { agent, id, record: stub.path, fork, cwd, model: session.model })
         }
         _ => Err(refuse("it has no record to go on from")),
     }
@@ -223,8 +227,11 @@ fn plan(ask: &Ask, id: &str, launch: &str) -> Result<Plan, Error> {
 
 /// What is asked of the agent's adapter.
 fn native<'a>(ask: &'a Ask, id: &'a str, launch: &'a str) -> launch::Ask<'a> {
-    let earlier =
-        ask.earlier.as_ref().map(|(id, record, fork)| Earlier { id, record, fork: *fork });
+    let earlier = ask.earlier.as_ref().map(|before| Earlier {
+        id: &before.id,
+        record: &before.record,
+        fork: before.fork,
+    });
     launch::Ask {
         prompt: &ask.prompt,
         cwd: &ask.cwd,

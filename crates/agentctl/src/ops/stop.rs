@@ -72,7 +72,7 @@ pub(crate) fn stop_one(
         }
     }
     may_stop(here.host(), &session, name, manner)?;
-    let native = agent.stops_by(&session);
+    let native = session.id.as_ref().and_then(|id| agent.stops(id, session.kind));
     let deaths = match &native {
         Some(words) => natively(here, agent, words, &session, manner)?,
         None => by_signal(agent, &session, manner)?,
@@ -313,19 +313,4 @@ fn said_within(command: &mut Command, time: Duration) -> Result<(), String> {
     let _ = child.stderr.take().map(|pipe| pipe.take(4096).read_to_string(&mut said));
     let last = said.lines().rfind(|line| !line.trim().is_empty()).map(one_line);
     Err(format!("ended with {status}{}", last.map_or(String::new(), |last| format!(": {last}"))))
-}
-
-/// Which of its own words end a session that the agent's supervisor runs.
-trait StopsBy {
-    fn stops_by(&self, session: &Session) -> Option<Vec<String>>;
-}
-
-impl StopsBy for &'static dyn Agent {
-    fn stops_by(&self, session: &Session) -> Option<Vec<String>> {
-        let background = session.kind == Some(Role::Background);
-        self.card().stop_word.filter(|_| background).and_then(|word| {
-            let short = session.id.as_ref()?.get(..8)?;
-            Some(vec![word.to_owned(), short.to_owned()])
-        })
-    }
 }

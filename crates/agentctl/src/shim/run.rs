@@ -14,6 +14,7 @@ use agentctl_core::{
     launch::Mark,
     receipt::{Exit, SCHEMA, Stopped, VARIABLE},
 };
+use clap::ValueEnum;
 use jiff::Timestamp;
 use rustix::{
     fs::{FlockOperation, flock},
@@ -35,8 +36,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The words that name a stage.
-pub(crate) const STAGES: [&str; 3] = ["leave", "stay", "become"];
+/// The three lives of a shim.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Stage {
+    /// Leaves the caller's session and tree.
+    Leave,
+    /// Is the agent's parent.
+    Stay,
+    /// Becomes the agent.
+    Become,
+}
+
+impl Stage {
+    /// The words that start it.
+    pub(crate) fn words(self) -> [&'static str; 2] {
+        let name = match self {
+            Self::Leave => "leave",
+            Self::Stay => "stay",
+            Self::Become => "become",
+        };
+        ["__shim", name]
+    }
+}
+
 /// How often the log is looked at for the id, and the deadline for its coming.
 const TICK: Duration = Duration::from_millis(20);
 /// The lock of the directory is given back this long after the start, if nobody did so before. A launch
@@ -48,12 +70,11 @@ const GRACE: Duration = Duration::from_secs(5);
 const LOG: u64 = 64 << 20;
 
 /// Runs one stage; the exit code means nothing to anybody.
-pub(crate) fn run(stage: &str, orders: &Path) -> u8 {
-    match STAGES.iter().position(|known| *known == stage) {
-        Some(0) => leave(orders),
-        Some(1) => stay(orders),
-        Some(_) => become_it(orders),
-        None => 2,
+pub(crate) fn run(stage: Stage, orders: &Path) -> u8 {
+    match stage {
+        Stage::Leave => leave(orders),
+        Stage::Stay => stay(orders),
+        Stage::Become => become_it(orders),
     }
 }
 
@@ -62,7 +83,7 @@ pub(crate) fn run(stage: &str, orders: &Path) -> u8 {
 fn leave(orders: &Path) -> u8 {
     let _ = setsid(); // fails only for a leader, which has a session of its own
     close_fds::set_fds_cloexec(3, &[]); // whoever waits for the end of a pipe of the caller's gets it
-    match next(STAGES[1], orders).and_then(|mut next| next.spawn()) {
+    match next(Stage::Stay, orders).and_then(|mut next| next.spawn()) {
         Ok(_) => 0,
         Err(why) => {
             tell(&Report::NotStarted(format!("cannot start our own shim: {why}")));
@@ -71,9 +92,9 @@ fn leave(orders: &Path) -> u8 {
     }
 }
 
-fn next(stage: &str, orders: &Path) -> io::Result<Command> {
+fn next(stage: Stage, orders: &Path) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
-    command.args(["__shim", stage]).arg(orders);
+    command.args(stage.words()).arg(orders);
     Ok(command)
 }
 
@@ -85,7 +106,7 @@ fn stay(path: &Path) -> u8 {
     let Some(mut orders) = read(path) else { return 1 };
     // It carries its mark before it is the agent.
     let marked = |mut next: Command| next.env(VARIABLE, &orders.receipt.launch).spawn();
-    let child = match next(STAGES[2], path).and_then(marked) {
+    let child = match next(Stage::Become, path).and_then(marked) {
         Ok(child) => child,
         Err(why) => {
             let _ = fs::remove_file(path);

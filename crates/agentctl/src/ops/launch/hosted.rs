@@ -95,8 +95,8 @@ impl Hosting<'_> {
         let (agent, host, env) = (self.ask.agent, self.here.host(), environment());
         let survey = Survey::new(agent, host, &env, History::Skip);
         let store = match &self.ask.earlier {
-            Some((_, record, _)) => {
-                survey.stores.iter().find(|store| record.starts_with(store)).cloned()
+            Some(before) => {
+                survey.stores.iter().find(|store| before.record.starts_with(store)).cloned()
             }
             None => agent.stores(&env).first().map(|store| host.resolve(store)),
         };
@@ -140,10 +140,8 @@ impl Hosting<'_> {
             let seen = self.here.again();
             if launch.session.is_none() {
                 launch.session = match &self.ask.earlier {
-                    Some((id, _, false)) => Some(id.clone()),
-                    Some((_, _, true)) | None => {
-                        self.hosted.session(seen.host(), store, &self.launch)
-                    }
+                    Some(before) if !before.fork => Some(before.id.clone()),
+                    Some(_) | None => self.hosted.session(seen.host(), store, &self.launch),
                 };
                 if let Some(id) = &launch.session {
                     whole(&self.receipt, &launch).map_err(|why| unnamed(id, &why))?;

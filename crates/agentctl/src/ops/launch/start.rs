@@ -9,7 +9,7 @@ use crate::{
         dirs::{Claimed, unwritable},
         list,
     },
-    shim::{Orders, Report, STAGES, told},
+    shim::{Orders, Report, Stage, told},
     write::whole,
 };
 use agentctl_core::{
@@ -73,7 +73,7 @@ impl Start<'_> {
         let lock = self.claimed.lock().map_err(|why| self.undone(&why))?;
         let shim = std::env::current_exe().and_then(|me| {
             let mut command = Command::new(me);
-            command.args(["__shim", STAGES[0]]).arg(&path);
+            command.args(Stage::Leave.words()).arg(&path);
             command.stdin(input).stdout(Stdio::piped()).stderr(lock).spawn()
         });
         let mut shim = shim.map_err(|why| self.failed(&format!("cannot start our shim: {why}")))?;

@@ -26,7 +26,6 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
-    stop_word: Some("stop"),
     inherited: launch::INHERITED,
     infers: false,
     short: 8,
@@ -68,6 +67,12 @@ impl Agent for Claude {
     fn attaches(&self, _: &dyn Host, target: &Target<'_>, role: Option<Role>) -> Option<Leads> {
         let short = target.id.get(..8).filter(|_| role == Some(Role::Background))?;
         Some(Leads { words: vec!["attach".to_owned(), short.to_owned()], secrets: &[] })
+    }
+
+    /// 2.1.197: its fleet would start a killed worker again.
+    fn stops(&self, id: &str, role: Option<Role>) -> Option<Vec<String>> {
+        let short = id.get(..8).filter(|_| role == Some(Role::Background))?;
+        Some(vec!["stop".to_owned(), short.to_owned()])
     }
 
     fn says(&self, line: &[u8], text: &str) -> bool {

@@ -26,7 +26,6 @@ static CARD: Card = Card {
     stays: false, // `-C` does not change the process's own
     keeps_open: true,
     tool_variable: None,
-    stop_word: None,
     inherited: launch::INHERITED,
     infers: false,
     short: 13, // ids begin with their time: 13 characters are a millisecond

@@ -25,7 +25,6 @@ static CARD: Card = Card {
     stays: false, // a session may be resumed from anywhere
     keeps_open: true,
     tool_variable: None,
-    stop_word: None,
     inherited: launch::INHERITED,
     infers: false,
     short: 8,

@@ -27,7 +27,6 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
-    stop_word: None,
     inherited: launch::INHERITED,
     infers: true,
     short: 8,

@@ -36,7 +36,6 @@ static CARD: Card = Card {
     stays: false,
     keeps_open: false,
     tool_variable: None,
-    stop_word: None,
     inherited: launch::INHERITED,
     infers: false,
     short: 8,

@@ -34,7 +34,6 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: None,
-    stop_word: None,
     inherited: launch::INHERITED,
     infers: true,
     short: 12, // `ses_` and the first hex digits of its time

@@ -32,7 +32,6 @@ static CARD: Card = Card {
     stays: true,
     keeps_open: false,
     tool_variable: Some("PI_SESSION_ID"), // 0.82 and later
-    stop_word: None,
     inherited: launch::INHERITED,
     infers: true,
     short: 13, // ids begin with their time: 13 characters are a millisecond
