@@ -5,3 +5,4 @@ mod locks;
 mod prune;
 mod race;
 mod receipts;
+mod send;
