@@ -6,3 +6,4 @@ mod prune;
 mod race;
 mod receipts;
 mod send;
+mod wait;
