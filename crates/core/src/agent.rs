@@ -1,7 +1,7 @@
 //! The one door through which a coding agent enters the program.
 
 use crate::{
-    control::{self, Leads, Request, Target, Unheard},
+    control::{self, Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role, Say},
     host::{Env, Host},
     hosted::Hosted,
@@ -313,6 +313,10 @@ pub trait Agent: Sync {
     }
     /// Asks this of a session by the channel that its process offers.
     fn control(&self, _: &dyn Host, _: &Target<'_>, _: Request<'_>) -> Result<(), Unheard> {
+        Err(Unheard::NoChannel)
+    }
+    /// What a session asks a person leave for, the first first, as the process says that has it.
+    fn asks(&self, _: &dyn Host, _: &Target<'_>) -> Result<Vec<Question>, Unheard> {
         Err(Unheard::NoChannel)
     }
     /// What its server is told for the end of a turn, in its own words.

@@ -4,6 +4,7 @@
 //! others to see.
 
 use crate::{host::Host, ident::ProcKey, lines, proof::Source};
+use serde::Serialize;
 use std::{io, path::Path};
 
 /// What is asked.
@@ -13,10 +14,20 @@ pub enum Request<'a> {
     Say(&'a str),
     /// End the turn, and keep the session.
     Interrupt,
-    /// Do, once, what a person was asked about.
-    Allow,
-    /// Do not do what a person was asked about.
-    Deny,
+    /// Do, once, what the question of this id is about.
+    Allow(&'a str),
+    /// Do not do what the question of this id is about.
+    Deny(&'a str),
+}
+
+/// What an agent asks a person leave for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Question {
+    /// The agent's own name of it.
+    pub id: String,
+    /// What it wants to do: a command, a file.
+    pub words: String,
 }
 
 /// The session that is meant, and the process that has it.

@@ -7,7 +7,7 @@ use super::{
 use crate::error::{Error, Kind};
 use agentctl_core::{
     agent::Stub,
-    control::{Request, Target, Unheard},
+    control::{Request, Unheard},
     evidence::Role,
     host::Host,
     ident::ProcKey,
@@ -16,7 +16,7 @@ use agentctl_core::{
     wire::{Delivered, Delivery, Proof, SCHEMA, Session, StateName},
 };
 use std::{
-    thread,
+    io, thread,
     time::{Duration, Instant},
 };
 
@@ -34,7 +34,7 @@ pub(crate) fn send(
     let id = held.session.id.clone();
     let id = id.ok_or_else(|| refuse(&held.session, "it has no id yet".to_owned()))?;
     let process = holder(&held)?;
-    let before = Before::of(seen.host(), &held);
+    let before = Before::of(seen.host(), &held, &id);
     deliver(seen.host(), &held, (&id, &process), text)?;
     let proof = before.proof(here, &id, text, limit);
     Ok(Delivery {
@@ -84,8 +84,7 @@ fn deliver(
     {
         return fifo::put(input, &line).map_err(|why| refuse(session, why));
     }
-    let target = Target { id, store: &held.store, process, cwd: session.cwd.as_deref() };
-    match held.agent.control(host, &target, Request::Say(text)) {
+    match held.agent.control(host, &held.target(id, process), Request::Say(text)) {
         Ok(()) | Err(Unheard::Silent(_)) => Ok(()), // its store says whether it came
         Err(Unheard::NoChannel) => Err(unreachable(held, id)),
         Err(why @ (Unheard::Refused(_) | Unheard::Failed(_))) => {
@@ -143,19 +142,29 @@ fn unreachable(held: &Held, id: &str) -> Error {
 /// Its store before the message, so that an earlier one with the same words is no proof.
 struct Before<'a> {
     held: &'a Held,
-    mark: u64,
+    /// Where its record ended; none where that could not be read, and then nothing in it is a proof.
+    mark: Option<u64>,
 }
 
 impl<'a> Before<'a> {
-    fn of(host: &dyn Host, held: &'a Held) -> Self {
-        let mark = held.stub.as_ref().and_then(|stub| held.agent.mark(host, stub).ok());
-        Self { held, mark: mark.unwrap_or_default() }
+    fn of(host: &dyn Host, held: &'a Held, id: &str) -> Self {
+        let mark = match record(host, held, id).map(|stub| held.agent.mark(host, &stub)) {
+            Some(Ok(mark)) => Some(mark),
+            Some(Err(why)) if why.kind() != io::ErrorKind::NotFound => None,
+            Some(Err(_)) | None => Some(0), // a session that was never prompted has no record yet
+        };
+        Self { held, mark }
     }
 
     fn proof(&self, here: &Here, id: &str, text: &str, limit: Duration) -> Option<Source> {
+        let mark = self.mark?;
         let until = Instant::now() + limit;
         loop {
-            if let Some(proof) = self.look(here.again().host(), id, text) {
+            let seen = here.again();
+            let host = seen.host();
+            let shows =
+                |stub: Stub| self.held.agent.shows(host, &stub, (mark, text)).ok().flatten();
+            if let Some(proof) = record(host, self.held, id).and_then(shows) {
                 return Some(proof);
             }
             if Instant::now() >= until {
@@ -164,12 +173,10 @@ impl<'a> Before<'a> {
             thread::sleep(TICK);
         }
     }
+}
 
-    fn look(&self, host: &dyn Host, id: &str, text: &str) -> Option<Source> {
-        let agent = self.held.agent;
-        // A session that was never prompted has no record yet.
-        let found = || agent.find(host, &self.held.store, id, self.held.session.cwd.as_deref());
-        let stub: Option<Stub> = self.held.stub.clone().or_else(|| found().into_iter().next());
-        agent.shows(host, &stub?, (self.mark, text)).ok().flatten()
-    }
+/// Its record, once it has one.
+fn record(host: &dyn Host, held: &Held, id: &str) -> Option<Stub> {
+    let found = || held.agent.find(host, &held.store, id, held.session.cwd.as_deref());
+    held.stub.clone().or_else(|| found().into_iter().next())
 }

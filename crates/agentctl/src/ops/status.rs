@@ -5,6 +5,7 @@ use crate::error::{Error, Kind};
 use agentctl_core::{
     agent::{Agent, Depth, Stub},
     agents,
+    control::Target,
     ident::ProcKey,
     observe::{Candidate, History, Survey},
     select::{Choice, Name, choose, shortest},
@@ -59,6 +60,13 @@ pub(super) struct Held {
     pub(super) store: PathBuf,
     /// Live servers of its store.
     pub(super) servers: Vec<ProcKey>,
+}
+
+impl Held {
+    /// It, as this process is asked about it.
+    pub(super) fn target<'a>(&'a self, id: &'a str, process: &'a ProcKey) -> Target<'a> {
+        Target { id, store: &self.store, process, cwd: self.session.cwd.as_deref() }
+    }
 }
 
 /// The session that is meant, and where it is held.

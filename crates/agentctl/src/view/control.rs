@@ -3,7 +3,7 @@
 use agentctl_core::{
     proof::shell_word,
     text::one_line,
-    wire::{Attach, Decided, Decision, Delivered, Delivery},
+    wire::{Attach, Decided, Decision, Delivered, Delivery, StateName},
 };
 use std::io::{self, Write};
 
@@ -13,9 +13,9 @@ pub(crate) fn delivery(delivery: &Delivery) -> io::Result<()> {
         Delivered::Delivered => "delivered",
         Delivered::Unconfirmed => "unconfirmed: it was sent, and the agent does not show it yet",
     };
-    writeln!(io::stdout().lock(), "{}  {word}", delivery.session_id)?;
+    writeln!(io::stdout().lock(), "{}  {word}", one_line(&delivery.session_id))?;
     match delivery.proof.as_ref().and_then(|proof| proof.check.as_ref()) {
-        Some(check) => writeln!(io::stderr().lock(), "shown by: {check}"),
+        Some(check) => writeln!(io::stderr().lock(), "shown by: {}", one_line(check)),
         None => Ok(()),
     }
 }
@@ -26,8 +26,13 @@ pub(crate) fn decision(decision: &Decision) -> io::Result<()> {
         Decided::Approved => "approved",
         Decided::Denied => "denied",
     };
-    let state = decision.session.state.name();
-    writeln!(io::stdout().lock(), "{}  {word}, is {state}", decision.session_id)
+    let (id, request) = (one_line(&decision.session_id), one_line(&decision.request.words));
+    let then = match (decision.goes_on, decision.session.state) {
+        (true, StateName::Waiting) => "asks for something else",
+        (false, _) => "was not seen to go on",
+        (true, state) => state.name(),
+    };
+    writeln!(io::stdout().lock(), "{id}  {word} ({request}), {then}")
 }
 
 /// A command, as it can be typed.

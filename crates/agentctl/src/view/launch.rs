@@ -1,5 +1,6 @@
 //! What was started, stopped or waited for, as people read it.
 
+use super::words;
 use agentctl_core::{
     proof::shell_word,
     text::one_line,
@@ -11,34 +12,33 @@ use std::io::{self, Write};
 pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for call in &dry.requests {
-        writeln!(out, "{} {}", call.method, one_line(&call.params.to_string()))?;
+        writeln!(out, "{} {}", one_line(&call.method), one_line(&call.params.to_string()))?;
     }
     if !dry.requests.is_empty() {
         return writeln!(out, "# asked of its server; nothing is started");
     }
     let words: Vec<String> = dry.argv.iter().map(|word| shell_word(&one_line(word))).collect();
-    writeln!(out, "cd {}", shell_word(&dry.cwd.to_string_lossy()))?;
+    writeln!(out, "cd {}", shell_word(&one_line(&dry.cwd.to_string_lossy())))?;
     for (name, value) in &dry.env {
-        writeln!(out, "export {name}={}", shell_word(&one_line(value)))?;
+        writeln!(out, "export {}={}", one_line(name), shell_word(&one_line(value)))?;
     }
-    writeln!(out, "unset {}", dry.without.join(" "))?;
+    writeln!(out, "unset {}", one_line(&dry.without.join(" ")))?;
     writeln!(out, "{}", words.join(" "))?;
-    writeln!(out, "# it reads {}", dry.input)
+    writeln!(out, "# it reads {}", one_line(&dry.input))
 }
 
 /// A session that runs: its id for programs, the rest for people.
 pub(crate) fn started(session: &Session, bound_to: Option<&str>) -> io::Result<()> {
-    let id = session.id.as_deref().unwrap_or_default();
-    writeln!(io::stdout().lock(), "{id}")?;
+    writeln!(io::stdout().lock(), "{}", words::name(session))?;
     let mut told = format!("{} is {}", session.agent, session.state.name());
     if let Some(pid) = session.pid {
         told.push_str(&format!(", pid {pid}"));
     }
     if let Some(log) = &session.log {
-        told.push_str(&format!(", log {}", log.display()));
+        told.push_str(&format!(", log {}", one_line(&log.to_string_lossy())));
     }
     if let Some(end) = bound_to {
-        told.push_str(&format!("\nnote: it ends with {end}"));
+        told.push_str(&format!("\nnote: it ends with {}", one_line(end)));
     }
     writeln!(io::stderr().lock(), "{told}")
 }
@@ -48,8 +48,8 @@ pub(crate) fn waited(sessions: &[Session]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for session in sessions {
         let outcome = session.outcome.as_ref().map(|how| format!(": {}", one_line(how)));
-        let id = session.id.as_deref().unwrap_or_default();
-        writeln!(out, "{id}  {}{}", session.state.name(), outcome.unwrap_or_default())?;
+        let name = words::name(session);
+        writeln!(out, "{name}  {}{}", session.state.name(), outcome.unwrap_or_default())?;
     }
     Ok(())
 }
@@ -58,9 +58,9 @@ pub(crate) fn waited(sessions: &[Session]) -> io::Result<()> {
 pub(crate) fn certificates(stopped: &[Certificate]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for one in stopped {
-        let id = one.session.id.as_deref().unwrap_or_default();
+        let name = words::name(&one.session);
         let before = if one.already { "was already " } else { "" };
-        writeln!(out, "{id}  {before}{}", one.session.state.name())?;
+        writeln!(out, "{name}  {before}{}", one.session.state.name())?;
         if let Some(asked) = &one.asked {
             let whom = asked.process.as_ref().map(|key| format!("pid {} was ", key.pid));
             let (before, after) = (asked.before.name(), asked.after.name());
@@ -73,7 +73,7 @@ pub(crate) fn certificates(stopped: &[Certificate]) -> io::Result<()> {
         }
         for death in &one.deaths {
             let how = match (&death.survived, &death.signal) {
-                (Some(why), _) => format!("lives: {why}"),
+                (Some(why), _) => format!("lives: {}", one_line(why)),
                 (None, Some(signal)) => format!("ended by {signal}"),
                 (None, None) => "ended with the rest".to_owned(),
             };

@@ -59,12 +59,20 @@ pub(super) fn names(sessions: &[&Session]) -> Vec<String> {
     sessions
         .iter()
         .zip(lengths)
-        .map(|(session, length)| match (&session.id, session.pid) {
-            (Some(id), _) => one_line(id.get(..length).unwrap_or(id)),
-            (None, Some(pid)) => format!("pid:{pid}"),
-            (None, None) => "-".to_owned(),
+        .map(|(session, length)| match &session.id {
+            Some(id) => one_line(id.get(..length).unwrap_or(id)),
+            None => name(session),
         })
         .collect()
+}
+
+/// What one session is called as a whole: its id, or its process.
+pub(super) fn name(session: &Session) -> String {
+    match (&session.id, session.pid) {
+        (Some(id), _) => one_line(id),
+        (None, Some(pid)) => format!("pid:{pid}"),
+        (None, None) => "-".to_owned(),
+    }
 }
 
 /// A directory, with the home directory as `~`.

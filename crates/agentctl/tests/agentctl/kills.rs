@@ -89,7 +89,7 @@ impl dyn Ground + '_ {
 }
 
 /// Looks again and again until there is something to see.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = look() {

@@ -6,4 +6,6 @@ mod locks;
 mod prune;
 mod race;
 mod receipts;
+mod send;
 mod stop;
+mod wait;

@@ -1,7 +1,7 @@
 //! What became of a request to a live session.
 
 use super::Session;
-use crate::proof::Source;
+use crate::{control::Question, proof::Source};
 use serde::Serialize;
 
 /// What `send` answers.
@@ -55,7 +55,9 @@ pub struct Decision {
     pub agent: String,
     /// What was answered.
     pub decision: Decided,
-    /// It was seen to wait no longer.
+    /// The question that was answered.
+    pub request: Question,
+    /// It was seen to wait no longer for this; it may ask for something else since.
     pub goes_on: bool,
     /// The session, as it is now.
     pub session: Session,

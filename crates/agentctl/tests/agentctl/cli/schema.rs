@@ -1,11 +1,11 @@
 //! JSON is as the schemas say, and the schemas say everything.
 
 use crate::home::{
-    GOOD_CLAUDE, GOOD_CODEX, Home,
+    Agents, GOOD_CLAUDE, GOOD_CODEX, Home,
     lines::{id, prompt, reply},
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::symlink};
+use std::{cmp::Ordering, fs, os::unix::fs::symlink};
 
 fn schema(name: &str) -> Value {
     let path = format!("{}/../../docs/schema/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -23,9 +23,12 @@ const KNOWN: &[&str] = &[
     "description",
     "format",
     "items",
+    "maxItems",
     "maximum",
+    "minItems",
     "minimum",
     "oneOf",
+    "prefixItems",
     "properties",
     "required",
     "title",
@@ -60,6 +63,16 @@ fn errors(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> 
     if let Some(items) = schema.get("items") {
         let each = value.as_array().into_iter().flatten().enumerate();
         found.extend(each.flat_map(|(n, item)| errors(root, items, item, &format!("{at}/{n}"))));
+    }
+    if let Some(items) = schema.get("prefixItems").and_then(Value::as_array) {
+        let each = value.as_array().into_iter().flatten().zip(items).enumerate();
+        let check = |(n, (item, schema))| errors(root, schema, item, &format!("{at}/{n}"));
+        found.extend(each.flat_map(check));
+    }
+    for (word, is_off) in [("minItems", Ordering::Less), ("maxItems", Ordering::Greater)] {
+        let Some((limit, items)) = schema.get(word).zip(value.as_array()) else { continue };
+        let off = (items.len() as u64).cmp(&limit.as_u64().unwrap_or_default());
+        found.extend((off == is_off).then(|| format!("{at}: {word} is {limit}: {value}")));
     }
     found.extend(of_fields(root, schema, value, at));
     found
@@ -101,8 +114,12 @@ fn is_of(kind: &str, value: &Value) -> bool {
 }
 
 fn valid(home: &Home, name: &str, args: &[&str]) {
-    let (schema, value) = (schema(name), home.run(args).json());
-    assert_eq!(errors(&schema, &schema, &value, ""), [""; 0], "{args:?}: {value:#}");
+    is_valid(name, &home.run(args).json());
+}
+
+fn is_valid(name: &str, value: &Value) {
+    let schema = schema(name);
+    assert_eq!(errors(&schema, &schema, value, ""), [""; 0], "{name}: {value:#}");
 }
 
 /// A home with something of everything: live and dead, two holders, problems, strange lines.
@@ -136,6 +153,44 @@ fn answers_are_as_their_schemas_say() {
     valid(&home, "doctor", &["doctor", "--json"]);
     valid(&home, "prune", &["prune", "--legacy", "--json"]);
     valid(&home, "prune", &["prune", "--dry-run", "--json"]);
+}
+
+/// What `launch`, `send`, `locks` and `stop` answer of a session that takes messages.
+#[test]
+fn answers_about_a_launch_are_as_their_schemas_say() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let launch = |more: &[&'static str]| {
+        [&["launch", "claude-code", "-p", "hi", "--env", "A=b", "--json"], more].concat()
+    };
+    valid(home, "dry-run", &launch(&["--dry-run"]));
+    valid(home, "dry-run", &launch(&["--dry-run", "--steerable", "--permission", "full"]));
+    let launched = home.run(&launch(&["--steerable", "--group", "g", "--label", "a=b"])).json();
+    is_valid("launch", &launched);
+    let id = launched["session"]["id"].as_str().expect("an id");
+    valid(home, "status", &["status", id, "--json"]);
+    valid(home, "send", &["send", id, "words", "--timeout", "100ms", "--json"]);
+    valid(home, "locks", &["locks", "--json"]);
+    valid(home, "locks", &["lock", "/elsewhere", "--by", "ada", "--reason", "why", "--json"]);
+    valid(home, "locks", &["locks", "--json"]);
+    valid(home, "locks", &["unlock", "/elsewhere", "--json"]);
+    for _ in 0..2 {
+        valid(home, "stop", &["stop", id, "--json"]);
+    }
+    valid(home, "list", &["wait", id, "--json"]);
+    home.write(".local/state/agentctl/stops/strange.json", "{");
+    home.write(".agentctl/state.json", "{}");
+    agents.own();
+    valid(home, "prune", &["prune", "--json"]);
+    valid(home, "prune", &["prune", "--legacy", "--yes", "--json"]);
+}
+
+#[test]
+fn the_way_to_a_session_is_as_its_schema_says() {
+    let home = Home::new();
+    let process = home.stand_in();
+    home.register(&process, &id(1), json!({"status": "idle", "kind": "bg"}));
+    valid(&home, "attach", &["attach", &id(1), "--json"]);
 }
 
 /// The check above finds what it should find.

@@ -8,8 +8,14 @@ use std::{
     path::Path,
 };
 
-/// Says which session it has, as Claude Code 2.1.197 does, and stays; without links, it is its own child.
-const GOOD: &str = r#"#!/bin/sh
+/// A home in which agents can be launched; what runs there is ended with this value.
+pub(crate) struct Agents {
+    pub(crate) home: Home,
+}
+
+impl Agents {
+    /// Says which session it has, as Claude Code 2.1.197 does, and stays; without links, it is its own child.
+    pub(crate) const GOOD: &str = r#"#!/bin/sh
 PATH=/usr/bin:/bin
 while [ $# -gt 0 ]; do
     case $1 in --session-id) id=$2 ;; esac
@@ -24,20 +30,14 @@ mv "$HOME/.claude/sessions/$$.draft" "$HOME/.claude/sessions/$$.json"
 exec "$HOME/../programs/claude" 1000
 "#;
 
-/// A home in which agents can be launched; what runs there is ended with this value.
-pub(crate) struct Agents {
-    pub(crate) home: Home,
-}
-
-impl Agents {
     /// With an agent that gets a session and then stays.
     pub(crate) fn new() -> Self {
-        Self::with(GOOD)
+        Self::with(Self::GOOD)
     }
 
     /// With one that heeds no signal that can be left unheeded.
     pub(crate) fn stubborn() -> Self {
-        Self::with(&GOOD.replace("exec ", "trap '' INT TERM HUP\nexec "))
+        Self::with(&Self::GOOD.replace("exec ", "trap '' INT TERM HUP\nexec "))
     }
 
     /// With an agent that is this script.

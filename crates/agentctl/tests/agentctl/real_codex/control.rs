@@ -51,10 +51,25 @@ fn approve_and_deny_answer_for_a_person() {
         stage.becomes(&id, &["working", "idle"], &waiting);
         let decided = stage.sandbox.agentctl(&[verb, &id, "--json"]);
         assert_eq!(decided.code, Some(0), "{decided:?}");
-        assert_eq!(decided.json()["decision"], decision);
+        let told = decided.json();
+        assert_eq!((&told["decision"], &told["goes_on"]), (&json!(decision), &json!(true)));
+        let words = told["request"]["words"].as_str().expect("words");
+        assert!(words.contains(&file.display().to_string()), "{told:#}");
         stage.becomes(&id, &["working"], &alive("idle", "server"));
         assert_eq!(file.exists(), verb == "approve", "{}", file.display());
     }
+    let (first, second) = (stage.sandbox.root().join("a"), stage.sandbox.root().join("b"));
+    let both = [&first, &second].map(|file| format!("MOCK:escalate touch {}", file.display()));
+    stage.send(&id, &both.join("\n"));
+    for file in [&first, &second] {
+        let asks = || stage.one("status", &id).filter(|one| one["state"] == "waiting");
+        stage.sandbox.wait_for("question", LIMIT, asks);
+        let decided = stage.sandbox.agentctl(&["approve", &id]);
+        let shown = decided.code == Some(0) && decided.stdout.contains(&*file.to_string_lossy());
+        assert!(shown, "{decided:?}");
+    }
+    stage.becomes(&id, &["working"], &alive("idle", "server"));
+    assert!(first.exists() && second.exists());
     let nothing = stage.sandbox.agentctl(&["approve", &id]);
     assert_eq!(nothing.code, Some(5), "{nothing:?}");
 }

@@ -33,6 +33,8 @@ pub(super) fn asks_then_runs(stage: &Stage, gateway: &Gateway<'_>, id: &str) {
     assert!(!tool.has_begun());
     let approved = stage.sandbox.agentctl(&["approve", id]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
+    let command = script.trim_start_matches("MOCK:tool ");
+    assert!(approved.stdout.contains(command), "it does not say what: {approved:?}");
     stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
     stage.becomes(id, &["unknown", "working", "waiting"], &alive("working", "server"));
     tool.open();

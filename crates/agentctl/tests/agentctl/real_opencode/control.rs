@@ -45,6 +45,8 @@ fn approve_and_deny_answer_for_a_person() {
         stage.served(&id, &waiting);
         let decided = stage.sandbox.agentctl(&[verb, &id, "--json"]);
         assert_eq!(decided.code, Some(0), "{decided:?}");
+        let words = format!("bash: touch {}", file.display());
+        assert_eq!(decided.json()["request"]["words"], words);
         stage.sandbox.wait_for("end of the turn", LIMIT, || {
             (stage.one("status", &id)?["live"] == false).then_some(())
         });

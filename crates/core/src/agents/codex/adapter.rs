@@ -4,7 +4,7 @@ use super::{control, known, launch, messages, rollout, store};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
-    control::{Leads, Request, Target, Unheard},
+    control::{Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role},
     host::Host,
     launch::{Ask, Plan, Signal},
@@ -66,6 +66,10 @@ impl Agent for Codex {
         request: Request<'_>,
     ) -> Result<(), Unheard> {
         control::ask(host, target, request)
+    }
+
+    fn asks(&self, host: &dyn Host, target: &Target<'_>) -> Result<Vec<Question>, Unheard> {
+        control::asks(host, target)
     }
 
     fn attaches(&self, host: &dyn Host, target: &Target<'_>, role: Option<Role>) -> Option<Leads> {

@@ -5,7 +5,7 @@
 
 use crate::{
     agents::json,
-    control::{Request, Target, Unheard},
+    control::{Question, Request, Target, Unheard},
     host::{Host, Talk},
 };
 use serde_json::{Value, json};
@@ -27,6 +27,35 @@ pub(super) fn ask(
     target: &Target<'_>,
     request: Request<'_>,
 ) -> Result<(), Unheard> {
+    let mut line = line(host, target)?;
+    match request {
+        Request::Say(text) => line.say(text),
+        Request::Interrupt => line.interrupt(),
+        Request::Allow(ask) => line.decide(ask, "accept"),
+        Request::Deny(ask) => line.decide(ask, "decline"),
+    }
+}
+
+/// The question that it asks first.
+pub(super) fn asks(host: &dyn Host, target: &Target<'_>) -> Result<Vec<Question>, Unheard> {
+    let mut line = line(host, target)?;
+    if !line.waits()? {
+        return Ok(Vec::new());
+    }
+    let asked = line.asked(|_| true)?;
+    Ok(vec![question(&asked)])
+}
+
+/// 0.166 numbers its requests for each who is asked; what it asks about keeps its name.
+fn question(asked: &Value) -> Question {
+    let asks = &asked["params"];
+    let id = ["approvalId", "itemId"].iter().find_map(|name| json::string(asks, name));
+    let words = ["command", "grantRoot", "reason"].iter().find_map(|name| json::string(asks, name));
+    let method = || json::text(asked, "method").unwrap_or_default().to_owned();
+    Question { id: id.unwrap_or_default(), words: words.unwrap_or_else(method) }
+}
+
+fn line<'a>(host: &dyn Host, target: &Target<'a>) -> Result<Line<'a>, Unheard> {
     let talk = host.dial_file(&target.store.join(SOCKET), target.process);
     let talk = talk.map_err(|why| match why.kind() {
         // Another process listens there, or nobody: this one speaks to whoever started it.
@@ -36,20 +65,16 @@ pub(super) fn ask(
         | io::ErrorKind::Unsupported => Unheard::NoChannel,
         _ => Unheard::Failed(why),
     })?;
-    let mut line = Line { talk, thread: target.id, asked: 0 };
+    let mut line = Line { talk, thread: target.id, count: 0 };
     line.greet()?;
-    match request {
-        Request::Say(text) => line.say(text),
-        Request::Interrupt => line.interrupt(),
-        Request::Allow => line.decide("accept"),
-        Request::Deny => line.decide("decline"),
-    }
+    Ok(line)
 }
 
 struct Line<'a> {
     talk: Box<dyn Talk>,
     thread: &'a str,
-    asked: u64,
+    /// Requests so far.
+    count: u64,
 }
 
 impl Line<'_> {
@@ -86,11 +111,8 @@ impl Line<'_> {
         self.call("thread/backgroundTerminals/clean", &clean).map(|_| ())
     }
 
-    /// Answers what a person was asked. Whoever joins a thread is asked again.
-    fn decide(&mut self, decision: &str) -> Result<(), Unheard> {
-        if !self.waits()? {
-            return Err(Unheard::Refused("it asks for no approval".to_owned()));
-        }
+    /// What a person was asked, if it is wanted. Whoever joins a thread is asked again.
+    fn asked(&mut self, wanted: impl Fn(&Question) -> bool) -> Result<Value, Unheard> {
         let join = json!({"threadId": self.thread, "excludeTurns": true});
         let id = self.request("thread/resume", &join)?;
         let thread = self.thread;
@@ -98,11 +120,24 @@ impl Line<'_> {
             let method = json::text(frame, "method").unwrap_or_default();
             let failed = frame["id"] == id && frame.get("error").is_some();
             let about = json::text(&frame["params"], "threadId") == Some(thread);
-            failed || method.ends_with("/requestApproval") && about
+            let asks = method.ends_with("/requestApproval") && about;
+            failed || asks && wanted(&question(frame))
         })?;
-        if let Some(why) = asked.get("error") {
-            return Err(refused("thread/resume", why));
+        match asked.get("error") {
+            Some(why) => Err(refused("thread/resume", why)),
+            None => Ok(asked),
         }
+    }
+
+    /// Answers the question of this id.
+    fn decide(&mut self, id: &str, decision: &str) -> Result<(), Unheard> {
+        if !self.waits()? {
+            return Err(Unheard::Refused("it asks for no approval".to_owned()));
+        }
+        let asked = self.asked(|question| question.id == id).map_err(|why| match why {
+            Unheard::Silent(why) => Unheard::Failed(why), // nothing was answered yet
+            other => other,
+        })?;
         // Whole permissions are asked for in another shape, which wants a list of them.
         if json::text(&asked, "method") == Some("item/permissions/requestApproval") {
             return Err(Unheard::Refused("it asks for permissions, not for a command".to_owned()));
@@ -152,8 +187,8 @@ impl Line<'_> {
     }
 
     fn request(&mut self, method: &str, params: &Value) -> Result<String, Unheard> {
-        self.asked += 1;
-        let id = format!("agentctl-{}", self.asked);
+        self.count += 1;
+        let id = format!("agentctl-{}", self.count);
         self.tell(&json!({"id": id, "method": method, "params": params}))?;
         Ok(id)
     }

@@ -6,7 +6,7 @@ use crate::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
     },
     agents::{json, pi::messages},
-    control::{Request, Target, Unheard},
+    control::{Question, Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
     hosted::Hosted,
@@ -96,6 +96,10 @@ impl Agent for OpenClaw {
         request: Request<'_>,
     ) -> Result<(), Unheard> {
         control::ask(host, target, request)
+    }
+
+    fn asks(&self, host: &dyn Host, target: &Target<'_>) -> Result<Vec<Question>, Unheard> {
+        control::asks(host, target)
     }
 
     fn wakes(&self) -> bool {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     agent::Stub,
     agents::json,
-    control::{Request, Target, Unheard, line_since},
+    control::{Question, Request, Target, Unheard, line_since},
     host::Host,
     proof::Source,
 };
@@ -39,9 +39,24 @@ pub(super) fn ask(
             let key = active(&mut line, target.id)?;
             line.call("sessions.abort", json!({ "key": key })).map(|_| ())
         }
-        Request::Allow => decide(&mut line, target.id, "allow-once"),
-        Request::Deny => decide(&mut line, target.id, "deny"),
+        Request::Allow(ask) => decide(&mut line, ask, "allow-once"),
+        Request::Deny(ask) => decide(&mut line, ask, "deny"),
     }
+}
+
+/// What it asks leave for.
+pub(super) fn asks(host: &dyn Host, target: &Target<'_>) -> Result<Vec<Question>, Unheard> {
+    let line = gateway::line(host, target.store, target.process).map_err(Unheard::Failed)?;
+    let mut line = line.ok_or(Unheard::NoChannel)?;
+    let key = active(&mut line, target.id)?;
+    let asks = line.call("exec.approval.list", json!({}))?;
+    let all = asks.as_array().into_iter().flatten();
+    let own = all.filter(|ask| json::text(&ask["request"], "sessionKey") == Some(&*key));
+    let question = |ask: &Value| {
+        let words = json::string(&ask["request"], "command").unwrap_or_default();
+        Some(Question { id: json::string(ask, "id")?, words })
+    };
+    Ok(own.filter_map(question).collect())
 }
 
 fn refused(why: &str) -> Unheard {
@@ -57,12 +72,6 @@ fn active(line: &mut Line, id: &str) -> Result<String, Unheard> {
 }
 
 fn decide(line: &mut Line, id: &str, decision: &str) -> Result<(), Unheard> {
-    let key = active(line, id)?;
-    let asks = line.call("exec.approval.list", json!({}))?;
-    let own = |ask: &&Value| json::text(&ask["request"], "sessionKey") == Some(&*key);
-    let ask = asks.as_array().into_iter().flatten().find(own);
-    let id = ask.and_then(|ask| json::text(ask, "id"));
-    let id = id.ok_or_else(|| refused("it asks for no approval"))?;
     line.call("exec.approval.resolve", json!({ "id": id, "decision": decision })).map(|_| ())
 }
 

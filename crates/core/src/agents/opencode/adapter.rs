@@ -5,7 +5,7 @@ use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
     },
-    control::{Leads, Request, Target, Unheard},
+    control::{Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
@@ -131,6 +131,10 @@ impl Agent for OpenCode {
         request: Request<'_>,
     ) -> Result<(), Unheard> {
         control::ask(host, target, request)
+    }
+
+    fn asks(&self, host: &dyn Host, target: &Target<'_>) -> Result<Vec<Question>, Unheard> {
+        control::asks(host, target)
     }
 
     fn attaches(&self, host: &dyn Host, target: &Target<'_>, role: Option<Role>) -> Option<Leads> {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     agent::{Server, Stub},
     agents::json,
-    control::{Request, Target, Unheard, plain},
+    control::{Question, Request, Target, Unheard, plain},
     host::{self, Cell, Host},
     proof::Source,
 };
@@ -22,6 +22,33 @@ pub(super) fn ask(
     target: &Target<'_>,
     request: Request<'_>,
 ) -> Result<(), Unheard> {
+    reach(host, target, |asked, cwd| carry_out(asked, target.id, cwd, request))
+}
+
+/// What it asks leave for.
+pub(super) fn asks(host: &dyn Host, target: &Target<'_>) -> Result<Vec<Question>, Unheard> {
+    reach(host, target, |asked, cwd| {
+        let (_, asks) = asked.page("permission", cwd).map_err(Unheard::Failed)?;
+        let all = asks.as_array().into_iter().flatten();
+        let own = all.filter(|ask| json::text(ask, "sessionID") == Some(target.id));
+        Ok(own.filter_map(question).collect())
+    })
+}
+
+/// 1.18.4: which tool, and what it was called for.
+fn question(ask: &Value) -> Option<Question> {
+    let tool = json::text(ask, "permission").unwrap_or_default();
+    let patterns = ask["patterns"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let what: Vec<&str> = patterns.collect();
+    Some(Question { id: json::string(ask, "id")?, words: format!("{tool}: {}", what.join(", ")) })
+}
+
+/// Does this with the server in its process that knows the session.
+fn reach<T>(
+    host: &dyn Host,
+    target: &Target<'_>,
+    act: impl Fn(&Asked<'_>, &Path) -> Result<T, Unheard>,
+) -> Result<T, Unheard> {
     let ports = host.ports(target.process).map_err(|_| Unheard::NoChannel)?;
     let server = Server { process: target.process, since: Timestamp::UNIX_EPOCH };
     let cwd = target.cwd.unwrap_or_else(|| Path::new("/"));
@@ -31,7 +58,7 @@ pub(super) fn ask(
         // What else listens there does not know the session.
         match asked.page(&format!("session/{}", encoded(target.id)), cwd) {
             Ok((_, session)) if json::text(&session, "id") == Some(target.id) => {
-                return carry_out(&asked, target.id, cwd, request);
+                return act(&asked, cwd);
             }
             Ok(_) => {}
             Err(why) => failure = Unheard::Failed(why),
@@ -43,22 +70,17 @@ pub(super) fn ask(
 fn carry_out(asked: &Asked<'_>, id: &str, cwd: &Path, request: Request<'_>) -> Result<(), Unheard> {
     let session = format!("session/{}", encoded(id));
     let post = |page: &str, body: &Value| asked.post(page, cwd, &body.to_string());
+    let reply = |ask: &str, reply: &str| {
+        post(&format!("permission/{}/reply", encoded(ask)), &json!({"reply": reply}))
+    };
     match request {
         Request::Say(text) => {
             let body = json!({"parts": [{"type": "text", "text": text}]});
             post(&format!("{session}/prompt_async"), &body)
         }
         Request::Interrupt => post(&format!("{session}/abort"), &json!({})),
-        Request::Allow | Request::Deny => {
-            let reply = if request == Request::Allow { "once" } else { "reject" };
-            let (_, asks) = asked.page("permission", cwd).map_err(Unheard::Failed)?;
-            let own = |ask: &&Value| json::text(ask, "sessionID") == Some(id);
-            let ask = asks.as_array().into_iter().flatten().find(own);
-            let ask = ask.and_then(|ask| json::text(ask, "id"));
-            let ask =
-                ask.ok_or_else(|| Unheard::Refused("it asks for no permission".to_owned()))?;
-            post(&format!("permission/{}/reply", encoded(ask)), &json!({"reply": reply}))
-        }
+        Request::Allow(ask) => reply(ask, "once"),
+        Request::Deny(ask) => reply(ask, "reject"),
     }
 }
 
