@@ -131,9 +131,8 @@ pub(super) fn run(ground: &dyn Ground, cell: Cell) {
         Victim::Group => caller.signal_group(cell.signal),
         _ => doomed[0].signal(cell.signal),
     }
-    // An agent may take its time with SIGTERM, and one that exits hears nothing any more.
-    let deaf = cell.signal == Signal::TERM || cell.step == Step::Exit;
-    if cell.victim != Victim::Agent || !deaf {
+    // One that exits hears nothing any more.
+    if (cell.victim, cell.step) != (Victim::Agent, Step::Exit) {
         until("death of who was killed", || (!doomed.iter().any(|one| one.lives())).then_some(()));
     }
     truth::holds(ground, &launch);

@@ -30,11 +30,11 @@ impl Process {
         Self::of(self.pid) == Some(self)
     }
 
-    /// It lives, and its main thread too: what is checked in a shell is seen of that one.
+    /// It lives, and is not on its way out: one that exits has no environment any more, and nothing
+    /// that a shell could check.
     pub(crate) fn is_whole(self) -> bool {
-        let line = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        let ended = line.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']));
-        self.lives() && !ended
+        let environ = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
+        self.lives() && !environ.is_empty()
     }
 
     pub(crate) fn parent(self) -> Option<Self> {
