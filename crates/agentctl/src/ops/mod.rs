@@ -1,4 +1,4 @@
-//! What the program does: observe, and later act and observe again. Returns values, prints nothing.
+//! What the program does: observe, act, and observe again. Returns values, prints nothing.
 
 pub(crate) mod attach;
 pub(crate) mod decide;
