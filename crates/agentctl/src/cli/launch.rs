@@ -89,7 +89,7 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         };
         let waited = ops::wait::wait(here, &wait);
         let waited = waited.map_err(|why| why.hint(format!("it was launched as {id}")))?;
-        session = waited.into_iter().next().unwrap_or(session);
+        session = waited.sessions.into_iter().next().unwrap_or(session);
     }
     let code = u8::from(what.wait && !super::wait::is_good(&session));
     match what.json {

@@ -8,7 +8,7 @@ use crate::{
     ops::{self, Here, wait::Until},
     view,
 };
-use agentctl_core::wire::{SCHEMA, Session, Sessions, StateName};
+use agentctl_core::wire::{Session, StateName};
 
 /// Waits for sessions.
 pub(super) fn run(here: &Here, args: Wait) -> Outcome {
@@ -18,20 +18,18 @@ pub(super) fn run(here: &Here, args: Wait) -> Outcome {
         For::Waiting => Until::Waiting,
     };
     let ask = ops::wait::Ask { names: args.ids, until, any: args.any, timeout: args.timeout };
-    let sessions = ops::wait::wait(here, &ask)?;
+    let waited = ops::wait::wait(here, &ask)?;
     let good = |session: &Session| until.is_met(session) && is_good(session);
     let all = match args.any {
-        true => sessions.iter().any(good),
-        false => sessions.iter().all(good),
+        true => waited.sessions.iter().any(good),
+        false => waited.sessions.iter().all(good),
     };
     match args.json {
-        true => view::json(&Sessions {
-            schema: SCHEMA,
-            sessions,
-            orphans: Vec::new(),
-            problems: Vec::new(),
-        })?,
-        false => view::launch::waited(&sessions)?,
+        true => view::json(&waited)?,
+        false => {
+            view::launch::waited(&waited.sessions)?;
+            view::problems(&waited.problems);
+        }
     }
     Ok(u8::from(!all))
 }

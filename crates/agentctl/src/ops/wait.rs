@@ -7,7 +7,7 @@ use crate::{
 };
 use agentctl_core::{
     agent::Depth,
-    wire::{Session, StateName},
+    wire::{OneSession, Problem, SCHEMA, Session, Sessions, StateName},
 };
 use std::time::{Duration, Instant};
 
@@ -35,14 +35,16 @@ pub(crate) struct Ask {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// Waits, and returns the sessions as they are then.
-pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Vec<Session>, Error> {
+/// Waits, and returns the sessions as they are then, with what of them could not be read.
+pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Sessions, Error> {
     let deadline = ask.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let mut names = ask.names.clone();
     loop {
         let seen = here.again();
-        let look = |name: &String| status(&seen, name, Depth::Glance).map(|found| found.session);
-        let sessions: Vec<Session> = names.iter().map(look).collect::<Result<_, _>>()?;
+        let look = |name: &String| status(&seen, name, Depth::Glance);
+        let found: Vec<OneSession> = names.iter().map(look).collect::<Result<_, _>>()?;
+        let (sessions, problems): (Vec<_>, Vec<_>) =
+            found.into_iter().map(|one| (one.session, one.problems)).unzip();
         // A new session may begin as one does that was meant.
         for (name, session) in names.iter_mut().zip(&sessions) {
             if let Some(id) = session.id.as_ref().filter(|_| !name.contains('@')) {
@@ -55,7 +57,10 @@ pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Vec<Session>, Error> {
             false => sessions.iter().all(is_met),
         };
         if met || sessions.iter().all(|session| ask.until.is_over(session)) {
-            return Ok(sessions);
+            let mut problems: Vec<Problem> = problems.into_iter().flatten().collect();
+            problems.sort();
+            problems.dedup();
+            return Ok(Sessions { schema: SCHEMA, sessions, orphans: Vec::new(), problems });
         }
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {

@@ -28,7 +28,10 @@ pub(crate) fn report(found: &Doctor) -> io::Result<()> {
         for one in &found.left_behind {
             writeln!(out, "  {}", words::directory(Some(&one.path)))?;
         }
-        writeln!(out, "  it changes no answer; `agentctl prune --legacy` shows it, and --yes removes it")?;
+        writeln!(
+            out,
+            "  it changes no answer; `agentctl prune --legacy` shows it, and --yes removes it"
+        )?;
     }
     out.flush()
 }
