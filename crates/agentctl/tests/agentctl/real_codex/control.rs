@@ -35,6 +35,9 @@ fn stop_ends_a_turn_and_leaves_the_server() {
     stage.becomes(&other, &["working"], &alive("idle", "server"));
 }
 
+/// Its command is allowed, and has not begun yet: nothing tells that from a question.
+const ANSWERED: &[&str] = &["working", "waiting"];
+
 #[test]
 fn approve_and_deny_answer_for_a_person() {
     let stage = Stage::new();
@@ -55,7 +58,7 @@ fn approve_and_deny_answer_for_a_person() {
         assert_eq!((&told["decision"], &told["goes_on"]), (&json!(decision), &json!(true)));
         let words = told["request"]["words"].as_str().expect("words");
         assert!(words.contains(&file.display().to_string()), "{told:#}");
-        stage.becomes(&id, &["working"], &alive("idle", "server"));
+        stage.becomes(&id, ANSWERED, &alive("idle", "server"));
         assert_eq!(file.exists(), verb == "approve", "{}", file.display());
     }
     let (first, second) = (stage.sandbox.root().join("a"), stage.sandbox.root().join("b"));
@@ -68,7 +71,7 @@ fn approve_and_deny_answer_for_a_person() {
         let shown = decided.code == Some(0) && decided.stdout.contains(&*file.to_string_lossy());
         assert!(shown, "{decided:?}");
     }
-    stage.becomes(&id, &["working"], &alive("idle", "server"));
+    stage.becomes(&id, ANSWERED, &alive("idle", "server"));
     assert!(first.exists() && second.exists());
     let nothing = stage.sandbox.agentctl(&["approve", &id]);
     assert_eq!(nothing.code, Some(5), "{nothing:?}");
