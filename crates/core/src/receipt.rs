@@ -54,6 +54,9 @@ pub struct Launched {
     /// What it can be sent more prompts through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<PathBuf>,
+    /// Where it keeps its sessions: whoever asks later may have another environment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<PathBuf>,
     /// How it ended, if its parent saw that.
     #[serde(skip)]
     pub exit: Option<Exit>,

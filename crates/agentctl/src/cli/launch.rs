@@ -6,7 +6,11 @@ use super::{
 };
 use crate::{
     error::{Error, Kind},
-    ops::{self, Here, launch::Ask, wait::Until},
+    ops::{
+        self, Here,
+        launch::{Ask, Begun},
+        wait::Until,
+    },
     view,
 };
 use agentctl_core::{agents, launch::Permission, wire};
@@ -27,7 +31,7 @@ pub(super) fn run(here: &Here, args: Launch) -> Outcome {
     let ask = Ask {
         agent,
         prompt: prompt(&args.what, None)?,
-        cwd: directory(here, &cwd)?,
+        cwd: directory(here, &cwd, "use --cwd to name a directory that is there")?,
         model: args.model,
         system: args.append_system_prompt,
         key: args.key,
@@ -42,11 +46,16 @@ pub(super) fn resume(here: &Here, args: Resume) -> Outcome {
     let found = ops::launch::earlier(here, &args.id, args.fork)?;
     let ask = Ask {
         prompt: prompt(&args.what, args.text)?,
-        cwd: directory(here, &found.cwd)?,
+        cwd: directory(here, &found.cwd, "it goes on where it worked: make that directory again")?,
         model: found.model.clone(),
         ..ask(&args.what, found.agent)
     };
-    finish(here, &Ask { earlier: Some(found), ..ask }, &args.what)
+    // The same session keeps what it was called; a copy is another.
+    let before = Some(&found).filter(|found| !found.fork);
+    let mut labels = before.map(|before| before.labels.clone()).unwrap_or_default();
+    labels.extend(ask.labels);
+    let group = ask.group.or(before.and_then(|before| before.group.clone()));
+    finish(here, &Ask { earlier: Some(found), labels, group, ..ask }, &args.what)
 }
 
 fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {
@@ -79,7 +88,16 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         }
         return Ok(0);
     }
-    let mut session = ops::launch::launch(here, ask)?;
+    let (mut session, reused) = match ops::launch::launch(here, ask)? {
+        Begun::Now(session) => (session, false),
+        Begun::Before(session) => (session, true),
+    };
+    if !what.json {
+        view::launch::started(&session, ops::launch::bound_to().filter(|_| !reused).as_deref())?;
+        if reused {
+            view::note("it was launched before with this key; nothing was started");
+        }
+    }
     if let Some(id) = session.id.clone().filter(|_| what.wait) {
         let wait = ops::wait::Ask {
             names: vec![id.clone()],
@@ -90,29 +108,27 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         let waited = ops::wait::wait(here, &wait);
         let waited = waited.map_err(|why| why.hint(format!("it was launched as {id}")))?;
         session = waited.sessions.into_iter().next().unwrap_or(session);
+        if !what.json {
+            let outcome = session.outcome.as_deref().unwrap_or(session.state.name());
+            view::note(&format!("it is over: {outcome}"));
+        }
     }
     let code = u8::from(what.wait && !super::wait::is_good(&session));
-    match what.json {
-        true => {
-            let log = session.log.clone();
-            view::json(&wire::Launch { schema: wire::SCHEMA, session, log })?;
-        }
-        false => {
-            let own = ops::launch::bound_to().filter(|_| !session.shared);
-            view::launch::started(&session, own.as_deref())?;
-        }
+    if what.json {
+        let log = session.log.clone();
+        view::json(&wire::Launch { schema: wire::SCHEMA, session, reused, log })?;
     }
     Ok(code)
 }
 
-fn directory(here: &Here, dir: &Path) -> Result<std::path::PathBuf, Error> {
+fn directory(here: &Here, dir: &Path, hint: &str) -> Result<std::path::PathBuf, Error> {
     let dir = ops::absolute(here, dir);
     match fs::metadata(&dir) {
         Ok(stat) if stat.is_dir() => Ok(dir),
         Ok(_) => Err(Error::new(Kind::Usage, format!("not a directory: {}", dir.display()))),
         Err(why) => {
             Err(Error::new(Kind::Usage, format!("cannot work in {}: {why}", dir.display()))
-                .hint("use --cwd to name a directory that is there"))
+                .hint(hint))
         }
     }
 }

@@ -42,6 +42,9 @@ pub(super) fn run(here: &Here, args: &Stop) -> Outcome {
                 add(name_of(&session), ops::stop::stop_one(here, session, manner));
             }
             stops.problems = problems;
+            if stops.stopped.is_empty() && stops.refused.is_empty() && !args.json {
+                view::note("nothing that is alive was meant");
+            }
         }
         [name] => {
             // As every command on one session: an error is the answer.

@@ -6,6 +6,7 @@ mod start;
 use super::{
     Here,
     dirs::{Claim, Claimed, unwritable},
+    observe::environment,
     status::{status, transcript},
 };
 use crate::{
@@ -85,14 +86,28 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
 }
 
 /// Launches an agent, or returns the session that was launched under the same key.
-pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Session, Error> {
-    let state = places::known_state()?;
-    let Some(key) = &ask.key else { return launch_in(here, ask, &state) };
-    let _claimed = Claimed::key(&state, key, KEYED)?;
-    match of_key(&here.again(), ask, key)? {
-        None => launch_in(here, ask, &state),
-        Some(session) => Ok(session),
-    }
+pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
+    let started = || {
+        let state = places::known_state()?;
+        let Some(key) = &ask.key else { return launch_in(here, ask, &state).map(Begun::Now) };
+        let _claimed = Claimed::key(&state, key, KEYED)?;
+        match of_key(&here.again(), ask, key)? {
+            None => launch_in(here, ask, &state).map(Begun::Now),
+            Some(session) => Ok(Begun::Before(session)),
+        }
+    };
+    started().map_err(|why| match why.kind {
+        Kind::Io => Error { kind: Kind::NotStarted, ..why },
+        _ => why,
+    })
+}
+
+/// A session that was launched.
+pub(crate) enum Begun {
+    /// Just now.
+    Now(Session),
+    /// Before, with the same key.
+    Before(Session),
 }
 
 fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
@@ -133,6 +148,8 @@ pub(crate) struct Before {
     pub(crate) record: PathBuf,
     /// In a copy.
     pub(crate) fork: bool,
+    pub(crate) group: Option<String>,
+    pub(crate) labels: BTreeMap<String, String>,
     pub(crate) cwd: PathBuf,
     pub(crate) model: Option<String>,
 }
@@ -152,9 +169,16 @@ pub(crate) fn earlier(here: &Here, name: &str, fork: bool) -> Result<Before, Err
         );
     }
     match (session.id, stub, session.cwd) {
-        (Some(id), Some(stub), Some(cwd)) => {
-            Ok(Before { agent, id, record: stub.path, fork, cwd, model: session.model })
-        }
+        (Some(id), Some(stub), Some(cwd)) => Ok(Before {
+            agent,
+            id,
+            record: stub.path,
+            fork,
+            group: session.group,
+            labels: session.labels,
+            cwd,
+            model: session.model,
+        }),
         _ => Err(refuse("it has no record to go on from")),
     }
 }
@@ -180,8 +204,12 @@ fn fresh_id() -> String {
 /// The session that was launched with this key before.
 fn of_key(here: &Here, ask: &Ask, key: &str) -> Result<Option<Session>, Error> {
     let (host, name) = (here.host(), ask.agent.card().name);
-    let same = |one: &&Launched| one.key.as_deref() == Some(key) && one.agent == name;
+    let same = |one: &&Launched| one.key.as_deref() == Some(key);
     let launches: Vec<&Launched> = host.launches().iter().filter(same).collect();
+    if let Some(other) = launches.iter().find(|one| one.agent != name) {
+        let what = format!("{} was launched with this key", other.agent);
+        return Err(Error::new(Kind::Refused, what).hint("use another key for another agent"));
+    }
     for id in launches.iter().filter_map(|one| one.session.as_ref()) {
         match status(here, id, Depth::Glance) {
             Ok(found) => return Ok(Some(found.session)),
@@ -216,6 +244,14 @@ fn plan(ask: &Ask, id: &str, launch: &str) -> Result<Plan, Error> {
     let usage =
         |why: String| Error::new(Kind::Usage, format!("{title} cannot be started so: {why}"));
     let plan = ask.agent.plan(&native(ask, id, launch)).map_err(usage)?;
+    // The flag by which it is told its id: another id would be a session that nobody looks for.
+    let at = plan.args.iter().position(|word| word == id);
+    let flag = at.and_then(|at| plan.args.get(at.checked_sub(1)?)).filter(|_| at.is_some());
+    let is_it = |word: &String, flag: &String| word.split('=').next() == Some(flag.as_str());
+    if let Some(flag) = flag.filter(|flag| ask.more.iter().any(|word| is_it(word, flag))) {
+        return Err(usage(format!("{flag} is given to it already, with a new id"))
+            .hint("`agentctl resume ID TEXT` goes on with a session"));
+    }
     match &plan.input {
         Input::Open(text) if text.len() > OPEN => {
             Err(usage("the first prompt of a steerable session is at most 60 KiB".to_owned())
@@ -268,8 +304,18 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
         key: ask.key.clone(),
         deadline: ask.timeout.and_then(after),
         input: None,
+        stores: stores(ask),
         exit: None,
     }
+}
+
+/// Where the agent will keep its sessions.
+fn stores(ask: &Ask) -> Vec<PathBuf> {
+    let mut env = environment();
+    let known = |name: &str| name == "HOME" || ask.agent.card().variables.contains(&name);
+    let given = ask.env.iter().filter(|(name, _)| known(name));
+    env.extend(given.map(|(name, value)| (name.clone(), value.into())));
+    ask.agent.stores(&env)
 }
 
 fn argv(program: &Path, plan: &Plan, ask: &Ask) -> Vec<String> {

@@ -19,7 +19,7 @@ use agentctl_core::{
     receipt::{SCHEMA as RECEIPT, Stopped},
     select::{Filter, Order},
     text::one_line,
-    wire::{Asked, Certificate, Death, Problem, Session, StateName},
+    wire::{Asked, Certificate, Death, Orphan, Problem, Session, StateName},
 };
 use jiff::Timestamp;
 use std::{
@@ -47,8 +47,22 @@ pub(crate) struct Manner {
 /// Stops the session of this name.
 pub(crate) fn stop(here: &Here, name: &str, manner: Manner) -> Result<Certificate, Error> {
     let seen = here.again();
-    let found = status(&seen, name, Depth::Glance).map_err(|why| not_ours(&seen, name, why))?;
-    stop_one(here, found.session, manner)
+    match status(&seen, name, Depth::Glance) {
+        Ok(found) => stop_one(here, found.session, manner),
+        Err(why) => {
+            let left = left_behind(here, |orphan| name == format!("pid:{}", orphan.process.pid));
+            match left.into_iter().find_map(|orphan| orphan.session_id) {
+                Some(session) => stop(here, &session, manner),
+                None => Err(not_ours(&seen, name, why)),
+            }
+        }
+    }
+}
+
+/// What ended sessions left running.
+fn left_behind(here: &Here, is_meant: impl Fn(&Orphan) -> bool) -> Vec<Orphan> {
+    let left = list::list(&here.again(), &everything(&[])).orphans;
+    left.into_iter().filter(is_meant).collect()
 }
 
 /// Stops a session that was just seen.
@@ -60,7 +74,7 @@ pub(crate) fn stop_one(
     let name = &name_of(&session);
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     if !session.live {
-        return already(session);
+        return already(here, session, manner);
     }
     // A server has other sessions now, or next.
     if session.shared || session.kind == Some(Role::Server) {
@@ -133,28 +147,41 @@ pub(crate) fn name_of(session: &Session) -> String {
 
 /// Live sessions, of these groups or all, and what could not be read.
 pub(crate) fn live(here: &Here, groups: &[String]) -> (Vec<Session>, Vec<Problem>) {
-    let ask = list::Ask {
-        agents: Vec::new(),
-        history: History::Skip,
-        depth: Depth::Glance,
-        filter: Filter { groups: groups.to_vec(), ..Filter::default() },
-        order: Order::Attention,
-        limit: None,
-    };
-    let found = list::list(here, &ask);
+    let found = list::list(here, &everything(groups));
     // Idle in a server there is nothing to end.
     let rests = |session: &Session| session.shared && session.state == StateName::Idle;
     let live = found.sessions.into_iter().filter(|session| session.live && !rests(session));
     (live.collect(), found.problems)
 }
 
-fn already(session: Session) -> Result<Certificate, Error> {
+/// All that is alive, of these groups or all.
+fn everything(groups: &[String]) -> list::Ask {
+    list::Ask {
+        agents: Vec::new(),
+        history: History::Skip,
+        depth: Depth::Glance,
+        filter: Filter { groups: groups.to_vec(), ..Filter::default() },
+        order: Order::Attention,
+        limit: None,
+    }
+}
+
+/// A session that has ended; what it left running ends now.
+fn already(here: &Here, session: Session, manner: Manner) -> Result<Certificate, Error> {
+    let own = |orphan: &Orphan| orphan.session_id.is_some() && orphan.session_id == session.id;
+    let signals: &[Signal] = match manner.force {
+        true => &[Signal::Kill],
+        false => &[Signal::Terminate, Signal::Kill],
+    };
+    let left = left_behind(here, own).into_iter();
+    let ended = left.filter_map(|orphan| end(&orphan.process, signals, manner.grace).ok());
+    let deaths: Vec<Death> = ended.flatten().map(told).collect();
     match (session.state, &session.reason) {
-        (StateName::Unknown, Some(why)) => {
+        (StateName::Unknown, Some(why)) if deaths.is_empty() => {
             Err(refuse(&session, &format!("nobody can say who has it: {why}"))
                 .hint("`agentctl explain` says what was seen"))
         }
-        _ => Ok(certificate(session, true)),
+        _ => Ok(Certificate { deaths, ..certificate(session, true) }),
     }
 }
 

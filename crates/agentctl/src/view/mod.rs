@@ -15,4 +15,6 @@ pub(crate) mod table;
 mod words;
 
 pub(crate) use json::{json, raw};
-pub(crate) use notes::{nothing_alive, nothing_matches, orphans, problems, report, report_bug};
+pub(crate) use notes::{
+    note, nothing_alive, nothing_matches, orphans, problems, report, report_bug,
+};

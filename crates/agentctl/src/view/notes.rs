@@ -59,6 +59,11 @@ pub(crate) fn problems(problems: &[Problem]) {
     }
 }
 
+/// A remark for people.
+pub(crate) fn note(text: &str) {
+    say(&format!("note: {}", one_line(text)));
+}
+
 /// What agents left behind, one line each.
 pub(crate) fn orphans(orphans: &[Orphan]) {
     let paint = Paint::stderr();
@@ -66,7 +71,8 @@ pub(crate) fn orphans(orphans: &[Orphan]) {
         let (pid, command, agent) = (orphan.process.pid, one_line(&orphan.command), &orphan.agent);
         let of = orphan.session_id.as_ref().unwrap_or(&orphan.launch_id);
         let left = format!("pid {pid} ({command}) outlived {agent} session {}", one_line(of));
-        say(&format!("{} {left}", paint.asking("left behind:")));
+        let way = format!("`agentctl stop pid:{pid}` ends it");
+        say(&format!("{} {left}; {way}", paint.asking("left behind:")));
     }
 }
 

@@ -121,7 +121,7 @@ impl Driven<'_> {
     fn stops_in_a_tool(&self) -> String {
         let tool = self.stage.sandbox.gate("tool");
         let prompt = format!("MOCK:tool {}", tool.tool());
-        let launched = self.launch(&prompt, &["--permission", "full"]);
+        let launched = self.launch(&prompt, &["--permission", "full", "--group", "g"]);
         self.stage
             .sandbox
             .wait_for("running tool", LIMIT, || tool.has_begun().then(|| carriers(&tool).pop())?);
@@ -154,7 +154,7 @@ impl Driven<'_> {
         self.stage.sandbox.gate("tool").open();
         let gate = self.stage.sandbox.gate("again");
         let resumed = self.resume(id, &gate.until(), &["--permission", "full"]);
-        assert_eq!(resumed["id"], *id);
+        assert_eq!((&resumed["id"], &resumed["group"]), (&json!(id), &json!("g")));
         self.stage.asked(&format!("until {}", gate.path().display()));
         let working = self.stage.becomes(id, &["working"], &self.works(&resumed));
         is_trailed(&working);

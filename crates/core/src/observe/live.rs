@@ -6,7 +6,7 @@ use crate::{
     evidence::Role,
     host::{Env, Process, Table},
     ident::ProcKey,
-    receipt::VARIABLE,
+    receipt::{Launched, VARIABLE},
 };
 use jiff::Timestamp;
 use std::{
@@ -121,12 +121,15 @@ impl Survey<'_> {
         self.host.env(key, &names).ok()
     }
 
-    /// Stores of the caller's environment that exist, and those that live processes use.
+    /// Stores of the caller's environment that exist, and those that live processes use or launches did.
     pub(super) fn find_stores(&mut self, env: &Env) {
         let mine = self.agent.stores(env).into_iter().map(|store| self.host.resolve(&store));
         let theirs = self.live.iter().flat_map(|process| process.stores.iter().cloned());
+        let own = |launch: &&Launched| launch.agent == self.agent.card().name;
+        let ours = self.host.launches().iter().filter(own).flat_map(|launch| &launch.stores);
+        let ours = ours.map(|store| self.host.resolve(store));
         let mut named: Vec<PathBuf> = Vec::new();
-        for store in mine.chain(theirs) {
+        for store in mine.chain(theirs).chain(ours) {
             if !named.contains(&store) {
                 named.push(store);
             }

@@ -88,6 +88,8 @@ pub struct Launch {
     pub schema: u32,
     /// The session that runs, or ran already.
     pub session: Session,
+    /// It was launched before, with the same key; nothing was started.
+    pub reused: bool,
     /// What its process writes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub log: Option<PathBuf>,

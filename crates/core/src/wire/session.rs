@@ -233,11 +233,12 @@ impl Session {
 
     /// With what only we know of it.
     fn launched(self, launch: Launched, now: Timestamp) -> Self {
+        let exit = launch.exit.filter(|exit| self.ended_with(exit));
+        let overdue = exit.is_some_and(|exit| exit.overdue) && self.state == StateName::Stopped;
         Self {
-            exit_code: launch
-                .exit
-                .filter(|exit| self.ended_with(exit))
-                .and_then(|exit| exit.shown()),
+            exit_code: exit.and_then(|exit| exit.shown()),
+            ended_at: self.ended_at.map(|at| exit.map_or(at, |exit| exit.at)),
+            outcome: if overdue { Some("timed out".to_owned()) } else { self.outcome },
             group: launch.group,
             labels: launch.labels,
             overdue: self.live && launch.deadline.is_some_and(|deadline| deadline < now),

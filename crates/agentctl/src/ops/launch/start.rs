@@ -3,12 +3,13 @@
 use super::{Ask, argv, inherited, receipt, variables};
 use crate::{
     error::{Error, Kind},
-    host::{How, Refused, end, one},
+    host::{How, Refused, STOPS, end, one, stop_name},
     ops::{
         Here,
         dirs::{Claimed, unwritable},
         list,
     },
+    places,
     shim::{Orders, Report, Stage, told},
     write::whole,
 };
@@ -16,14 +17,14 @@ use agentctl_core::{
     agent::Depth,
     evidence::Role,
     ident::ProcKey,
-    launch::{Id, Input, Plan},
+    launch::{Id, Input, Plan, Signal},
     observe::History,
     proof::Source,
     receipt::Launched,
     select::{Filter, Order},
     wire::{Because, Session},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
@@ -41,6 +42,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 const SHIM: Duration = Duration::from_secs(10);
 /// How long an agent that is ended for it may take.
 const GRACE: Duration = Duration::from_secs(2);
+/// From then on, its output is enough to say that it has its session.
+const SLOW: Duration = Duration::from_secs(5);
 /// How much of a failed agent's output is repeated.
 const LINES: usize = 12;
 /// How much of that from its beginning.
@@ -159,7 +162,9 @@ impl Start<'_> {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if started && let Some(session) = self.look(History::Skip, &|one| self.is_there(one)) {
+            let slow = began.elapsed() > SLOW;
+            let is_there = |one: &Session| self.is_there(one, slow);
+            if started && let Some(session) = self.look(History::Skip, &is_there) {
                 return Ok(session);
             }
             // Before the shim has told, nobody knows which process to end.
@@ -196,8 +201,12 @@ impl Start<'_> {
     }
 
     /// It is alive, and the agent itself says that it has the session: by its records, or by its output.
-    fn is_there(&self, session: &Session) -> bool {
-        let told = matches!(self.id, Id::Told(_)); // the shim read it from there
+    fn is_there(&self, session: &Session, slow: bool) -> bool {
+        let told = match &self.id {
+            Id::Told(_) => true, // the shim read it from there
+            // Gemini 0.61 writes no record before the model's first word.
+            Id::Chosen(id) => slow && says(&self.receipt.with_extension("log"), id),
+        };
         session.live && (told || session.because.iter().any(|because| self.is_its_word(because)))
     }
 
@@ -240,6 +249,11 @@ impl Start<'_> {
         if let Some(session) = self.look(History::Since(self.at), &written) {
             return Ok(session);
         }
+        let over = |timeout| Timestamp::now().duration_since(self.at) >= timeout;
+        let timeout = self.ask.timeout.and_then(|timeout| SignedDuration::try_from(timeout).ok());
+        if timeout.is_some_and(over) {
+            return Err(self.failed("--timeout ended it before it had a session"));
+        }
         let how = match (code, signal) {
             (Some(code), _) => format!("exit code {code}"),
             (None, Some(signal)) => format!("signal {signal}"),
@@ -272,11 +286,15 @@ impl Start<'_> {
     }
 
     /// Nothing is left of a launch that failed but its error; or its receipt, by which `list` shows
-    /// what the agent started and left running.
+    /// what the agent started and what cannot be ended.
     fn failed(&self, why: &str) -> Error {
         let log = self.receipt.with_extension("log");
         let said = said(&log);
-        let left = self.left_running();
+        let left = self.sweep();
+        let stop = self.process().zip(places::state());
+        if let Some((key, state)) = stop.filter(|_| left.is_empty()) {
+            let _ = fs::remove_file(state.join(STOPS).join(stop_name(&key)));
+        }
         let files: &[&str] = match left.is_empty() {
             true => &["orders", "prompt", "in", "log", "exit", "json"],
             false => &["orders", "prompt", "in"],
@@ -287,17 +305,26 @@ impl Start<'_> {
         let title = self.ask.agent.card().title;
         let said = if said.is_empty() { said } else { format!("\n{said}") };
         let hint = match left.is_empty() {
-            true => "nothing was left behind; mend what it says and launch it again".to_owned(),
-            false => format!("it left processes running, which `agentctl list` shows: {left}"),
+            true => "nothing was left behind; mend what is wrong and launch it again".to_owned(),
+            false => {
+                format!("what it started cannot be ended, and `agentctl list` shows it: {left}")
+            }
         };
         Error::new(Kind::NotStarted, format!("{title} did not start: {why}{said}")).hint(hint)
     }
 
-    /// What it started and what lives on without it, in words.
-    fn left_running(&self) -> String {
+    /// Ends what it started and what lives on without it; says what cannot be ended.
+    fn sweep(&self) -> String {
         let found = list::list(&self.here.again(), &ask(Vec::new(), History::Skip)).orphans;
         let own = found.iter().filter(|orphan| orphan.launch_id == self.launch);
-        let words = own.map(|orphan| format!("pid {} ({})", orphan.process.pid, orphan.command));
+        let lives = own.filter(|orphan| {
+            match end(&orphan.process, &[Signal::Terminate, Signal::Kill], GRACE) {
+                Ok(deaths) => deaths.iter().any(|death| matches!(death.how, How::Survived(_))),
+                Err(Refused::Gone) => false,
+                Err(_) => true,
+            }
+        });
+        let words = lives.map(|orphan| format!("pid {} ({})", orphan.process.pid, orphan.command));
         words.collect::<Vec<_>>().join(", ")
     }
 
@@ -345,6 +372,13 @@ fn make_fifo(path: &Path) -> io::Result<()> {
         true => Ok(()),
         false => Err(io::Error::other("mkfifo failed")),
     }
+}
+
+/// These words are at the beginning of its output.
+fn says(log: &Path, words: &str) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(log).and_then(|log| log.take(1 << 20).read_to_end(&mut head));
+    read.is_ok() && String::from_utf8_lossy(&head).contains(words)
 }
 
 /// How it began and how it ended: some complain before they explain their use, some behind that.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::EXE;
 use crate::support::{Stage, ended, is_real};
@@ -81,4 +81,22 @@ fn what_root_may_not_do_is_told_in_its_words() {
     assert_eq!(answer.code, Some(6), "{answer:?}");
     assert!(answer.stderr.contains("root/sudo privileges"), "{answer:?}");
     assert_eq!(stage.list(&["--all"]), Vec::<Value>::new());
+}
+
+/// Whoever asks later need not know what its environment was.
+#[test]
+fn a_store_of_its_own_is_found_without_its_environment() {
+    let stage = Stage::new();
+    let store = format!("CLAUDE_CONFIG_DIR={}", stage.sandbox.root().join("own").display());
+    let session = waited(&stage, &["-p", "MOCK:text hi", "--env", &store, "--key", "k"]);
+    let id = session["id"].as_str().expect("it has an id");
+    stage.becomes(id, &[], &ended("done", "completed"));
+    let launch = ["launch", "claude-code", "-p", "hi", "--key", "k", "--json"];
+    let again = stage.sandbox.agentctl(&launch).json();
+    assert_eq!((&again["session"]["id"], &again["reused"]), (&session["id"], &json!(true)));
+    let other = stage.sandbox.agentctl(&["launch", "codex", "-p", "hi", "--key", "k"]);
+    assert_eq!(other.code, Some(5), "{other:?}");
+    let own = ["launch", "claude-code", "-p", "hi", "--", "--session-id", id];
+    let own = stage.sandbox.agentctl(&own);
+    assert_eq!(own.code, Some(2), "{own:?}");
 }

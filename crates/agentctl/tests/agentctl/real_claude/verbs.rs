@@ -95,7 +95,8 @@ fn launch_with_a_deadline_is_stopped_at_it() {
     assert!(launched["session"]["deadline"].is_string(), "{launched:#}");
     let waited = stage.sandbox.agentctl(&["wait", &id, "--timeout", "60s"]);
     assert_eq!(waited.code, Some(1), "{waited:?}");
-    stage.becomes(&id, &[], &ended("stopped", "interrupted"));
+    let session = stage.becomes(&id, &[], &ended("stopped", "timed out"));
+    assert!(session["ended_at"].as_str() >= session["deadline"].as_str(), "{session:#}");
 }
 
 fn killed(cell: Cell) {

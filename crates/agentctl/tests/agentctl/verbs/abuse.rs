@@ -1,6 +1,6 @@
 //! Launches that cannot succeed: they fail within bounds, say why, and leave nothing behind.
 
-use crate::home::{Agents, Answer};
+use crate::home::{Agents, Answer, Seen};
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
@@ -73,7 +73,7 @@ fn a_home_that_cannot_be_written() {
     agents.own();
     fs::set_permissions(&local, Permissions::from_mode(0o500)).expect("our folder");
     let answer = agents.home.run(LAUNCH);
-    nothing_left(&agents, &answer, 1, "nothing was done");
+    nothing_left(&agents, &answer, 6, "nothing was done");
     assert!(answer.stderr.contains(".local/state/agentctl"), "{answer:#?}");
     let locked = agents.home.run(&["lock", "."]);
     nothing_left(&agents, &locked, 1, ".local/state/agentctl");
@@ -122,6 +122,22 @@ fn a_full_disk() {
         }
     }
     assert!(failed > 4, "only {failed} were too small");
+}
+
+/// What it left running goes too.
+#[test]
+fn a_program_that_dies_and_leaves_another() {
+    let agents = Agents::with("#!/bin/sh\nPATH=/usr/bin:/bin\nsleep 1000 &\nkill -9 $$\n");
+    nothing_left(&agents, &agents.home.run(LAUNCH), 6, "signal 9");
+}
+
+/// No session is made of our own record of its end.
+#[test]
+fn a_deadline_before_there_is_a_session() {
+    let agents = Agents::with("#!/bin/sh\nexec /bin/sleep 1000\n");
+    let answer = agents.home.run(&[LAUNCH, &["--timeout", "1ms"]].concat());
+    nothing_left(&agents, &answer, 6, "--timeout ended it");
+    assert_eq!(agents.home.seen(), Seen::good());
 }
 
 /// Whoever reads a pipe of the caller's to its end is not kept waiting by the agent.

@@ -200,9 +200,10 @@ fn locks_that_cannot_be_listed_keep_everything_locked() {
     assert_eq!(home.run(&["lock", "/elsewhere"]).code, Some(0));
     let folder = home.path(".local/state/agentctl/intents/locks");
     fs::set_permissions(&folder, Permissions::from_mode(0o0)).expect("our folder");
-    for args in [&["locks"][..], &["launch", "claude-code", "-p", "hi"], &["unlock", "."]] {
+    let launch = &["launch", "claude-code", "-p", "hi"];
+    for (args, code) in [(&["locks"][..], 1), (launch, 6), (&["unlock", "."], 1)] {
         let answer = home.run(args);
-        assert_eq!(answer.code, Some(1), "{answer:#?}");
+        assert_eq!(answer.code, Some(code), "{answer:#?}");
         assert!(answer.stderr.contains("intents/locks"), "{answer:#?}");
     }
     assert_eq!(agents.started(), 0);

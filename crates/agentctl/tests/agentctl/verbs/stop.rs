@@ -1,10 +1,12 @@
 //! Stops of several, of stubborn ones, and of processes that are not, or no longer, to be stopped.
 
 use crate::home::{
-    Agents, Answer, Home,
+    Agents, Answer, Home, PROJECT,
     lines::{id, prompt},
     other_user,
 };
+use crate::kills::until;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
 
@@ -166,4 +168,27 @@ fn a_process_with_another_s_pid_is_refused() {
     assert!(told.iter().all(|told| answer.stderr.contains(told)), "{answer:#?}");
     let bad = ["too late", "a stranger"];
     assert!(!bad.iter().any(|bad| answer.stderr.contains(bad)), "{answer:#?}");
+}
+
+#[test]
+fn what_a_killed_agent_left_running_ends_with_its_session() {
+    for by_pid in [false, true] {
+        let agents = Agents::with(&Agents::GOOD.replace("exec ", "sleep 1000 &\nexec "));
+        let id = agents.one("a", &[]);
+        agents.home.write(format!("{PROJECT}/{id}.jsonl"), format!("{}\n", prompt("hi")));
+        agents.own();
+        let pid = agents.home.run(&["status", &id, "--json"]).json()["session"]["pid"].clone();
+        let pid = pid.as_i64().and_then(|pid| Pid::from_raw(pid.try_into().ok()?)).expect("a pid");
+        kill_process(pid, Signal::KILL).expect("our stand-in");
+        let left = until("orphan", || {
+            let list = agents.home.run(&["list", "--json"]).json();
+            list["orphans"].as_array().and_then(|all| all.first()).cloned()
+        });
+        assert_eq!((&left["session_id"], &left["command"]), (&json!(id), &json!("sleep")));
+        let name = if by_pid { format!("pid:{}", left["process"]["pid"]) } else { id };
+        let stopped = agents.home.run(&["stop", &name, "--json"]);
+        let death = &stopped.json()["stopped"][0]["deaths"][0];
+        assert_eq!((&death["process"], &death["signal"]), (&left["process"], &json!("SIGTERM")));
+        assert_eq!(agents.home.run(&["list", "--json"]).json()["orphans"], Value::Null);
+    }
 }
