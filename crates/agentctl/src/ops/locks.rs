@@ -13,7 +13,7 @@ use crate::{
 use agentctl_core::{
     agent::Depth,
     observe::History,
-    policy::Sharing,
+    policy::{self, Sharing},
     proof::{Rule, shell_word},
     select::{Filter, Order},
     wire::{Lock, LockKind, Locks, Problem, SCHEMA, Session},
@@ -63,8 +63,12 @@ pub(crate) fn unlock(here: &Here, dir: &Path) -> Result<Vec<Lock>, Error> {
     }
     if given.is_empty() {
         let found = all(here, &state, Some(&root))?;
-        let session = found.locks.iter().find(|lock| lock.directory == root);
-        return Err(match session {
+        return Err(match policy::in_the_way(&found.locks, &root, Sharing::Alone) {
+            Some(lock) if lock.directory != root => {
+                let Error { message, hint, .. } = refusal(lock);
+                let what = format!("{} is not locked by itself: {message}", root.display());
+                Error { hint, ..Error::new(Kind::No, what) }
+            }
             Some(lock) => refusal(lock),
             None => Error::new(Kind::No, format!("{} is not locked", root.display()))
                 .hint("`agentctl locks` shows what is"),
@@ -78,7 +82,8 @@ pub(super) fn all(here: &Here, state: &Path, asked: Option<&Path>) -> Result<Loc
     let (mut locks, mut problems) = of_sessions(here);
     for one in given(state)? {
         let known = one.directory.as_deref().map(root);
-        let directory = known.or_else(|| asked.filter(|dir| covers(&one, dir)).map(Path::to_owned));
+        let above = || asked?.ancestors().find(|dir| covers(&one, dir)).map(Path::to_owned);
+        let directory = known.or_else(above);
         problems.extend(one.problem.as_ref().map(|why| broken(&one, directory.as_deref(), why)));
         locks.extend(directory.map(|directory| manual(&one, directory)));
     }

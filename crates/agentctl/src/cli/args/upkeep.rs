@@ -12,7 +12,7 @@ pub(in crate::cli) struct Locks {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Lock {
-    /// Which directory; of a git worktree it is always the whole
+    /// Which directory, with all below it; of a git worktree it is always the whole
     #[arg(value_name = "DIR")]
     pub(in crate::cli) dir: PathBuf,
     /// Who locks it; without it, your user name

@@ -59,6 +59,35 @@ fn a_person_s_lock_holds_until_a_person_opens_it() {
 }
 
 #[test]
+fn a_person_s_lock_covers_what_is_below() {
+    let agents = Agents::new();
+    let (home, work) = (&agents.home, agents.home.work());
+    fs::create_dir_all(work.join("plain/sub")).expect("a folder");
+    fs::create_dir_all(work.join("plainer")).expect("a folder");
+    agents.own();
+    let launch = |dir: &str| home.run(&["launch", "claude-code", "-p", "hi", "--cwd", dir]);
+    for (locked, word) in [("plain", "plain is locked by ada"), ("/", "/ is locked by ada")] {
+        assert_eq!(home.run(&["lock", locked, "--by", "ada"]).code, Some(0));
+        refused(&launch("plain/sub"), &[word]);
+        let answer = home.run(&["unlock", "plain/sub"]);
+        assert_eq!(answer.code, Some(1), "{answer:#?}");
+        for word in ["plain/sub is not locked by itself", word, "agentctl unlock /"] {
+            assert!(answer.stderr.contains(word), "no {word}: {answer:#?}");
+        }
+        assert_eq!((locks(&agents).len(), agents.started()), (1, 0));
+        if locked == "/" {
+            refused(&launch("plainer"), &[word]);
+        }
+        assert_eq!(home.run(&["unlock", locked]).code, Some(0));
+    }
+    assert_eq!(home.run(&["lock", "plain"]).code, Some(0));
+    assert_eq!(launch("plainer").code, Some(0));
+    // A session has no more than its own directory.
+    assert_eq!(launch(".").code, Some(0));
+    assert_eq!(agents.started(), 2);
+}
+
+#[test]
 fn a_session_locks_where_it_works_and_for_as_long() {
     let agents = Agents::new();
     let home = &agents.home;
