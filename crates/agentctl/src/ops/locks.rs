@@ -16,6 +16,7 @@ use agentctl_core::{
     policy::{self, Sharing},
     proof::{Rule, shell_word},
     select::{Filter, Order},
+    text::one_line,
     wire::{Lock, LockKind, Locks, Problem, SCHEMA, Session},
 };
 use std::{
@@ -107,9 +108,13 @@ pub(super) fn refusal(lock: &Lock) -> Error {
             ))
         }
         LockKind::Manual => {
-            let by = lock.by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
-            let why = lock.reason.as_deref().map_or(String::new(), |why| format!(": {why}"));
-            let what = format!("{dir} is locked{by} since {}{why}", lock.since);
+            let told = |lead: &str, words: Option<&str>| {
+                words.map_or(String::new(), |words| format!("{lead}{}", one_line(words)))
+            };
+            let by = told(" by ", lock.by.as_deref());
+            let why = told(": ", lock.reason.as_deref());
+            let since = lock.since.strftime("%Y-%m-%d %H:%M:%SZ");
+            let what = format!("{dir} is locked{by} since {since}{why}");
             let word = shell_word(&lock.directory.to_string_lossy());
             Error::new(Kind::Refused, what).hint(format!(
                 "`agentctl unlock {word}` opens it; nothing else overrides a person's lock"

@@ -1,6 +1,6 @@
 //! Words of the commands that look after directories and after our own files.
 
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ pub(in crate::cli) struct Lock {
     #[arg(value_name = "DIR")]
     pub(in crate::cli) dir: PathBuf,
     /// Who locks it; without it, your user name
-    #[arg(long, value_name = "WHO")]
+    #[arg(long, value_name = "WHO", value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) by: Option<String>,
     /// Why
     #[arg(long, value_name = "WHY")]

@@ -248,3 +248,19 @@ fn hostile_words_are_shown_harmlessly() {
     assert_eq!(locks(&agents)[0]["reason"], words);
     refused(&home.run(&["launch", "claude-code", "-p", "hi"]), &["red"]);
 }
+
+/// Who locked it is always told, on one line, and since when to the second.
+#[test]
+fn who_locked_it_is_told_on_one_line() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    assert_eq!(home.run(&["lock", ".", "--by", ""]).code, Some(2));
+    let mut nobody = home.agentctl(&["lock", "."]);
+    assert_eq!(home.ask(nobody.env_remove("USER").env_remove("LOGNAME")).code, Some(0));
+    let by = locks(&agents)[0]["by"].as_str().expect("somebody").to_owned();
+    assert!(by.strip_prefix("uid ").is_some_and(|uid| uid.parse::<u32>().is_ok()), "{by}");
+    assert_eq!(home.run(&["unlock", "."]).code, Some(0));
+    assert_eq!(home.run(&["lock", ".", "--by", "a\nda", "--reason", "one\ntwo"]).code, Some(0));
+    let answer = home.run(&["launch", "claude-code", "-p", "hi"]);
+    refused(&answer, &["is locked by a da since 20", "Z: one two\n"]);
+}
