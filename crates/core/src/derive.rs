@@ -165,17 +165,22 @@ fn asks(seen: &Evidence, say: Say) -> Option<(State, Vec<Fact>)> {
 
 fn by_turn(seen: &Evidence, holder: &Holder, turn: &Turn) -> (State, Vec<Fact>) {
     let one_shot = holder.role == Some(Role::Headless);
+    // A prompt that was given to it and may not be written down yet.
+    let due = if one_shot { Some(one_shot_works(holder)) } else { prompt_given(seen, holder) };
     match turn {
-        Turn::None if one_shot => (State::Working, vec![one_shot_works(holder)]),
+        Turn::None if let Some(due) = due => (State::Working, vec![due]),
         Turn::None => {
             let fact = "no turn is recorded for it";
             let fact = Fact::new(Rule::NeverPrompted, fact, holder.trail.clone());
             (State::Idle(Idle::Fresh), vec![fact])
         }
-        Turn::Ended { at, line, .. } if one_shot && *at < holder.since => {
+        Turn::Ended { at, line, .. }
+            if *at < holder.since
+                && let Some(due) = due =>
+        {
             let fact = "its newest recorded turn ended before the process began";
-            let fact = Fact::new(Rule::OneShotWorks, fact, line.clone()).at(*at);
-            (State::Working, vec![fact, one_shot_works(holder)])
+            let fact = Fact::new(due.rule, fact, line.clone()).at(*at);
+            (State::Working, vec![fact, due])
         }
         // An answer may come with a call that is not written down before it has run.
         Turn::Ended { at, line, .. } if let Tool::Runs(source) = &seen.tool => {
@@ -190,9 +195,9 @@ fn by_turn(seen: &Evidence, holder: &Holder, turn: &Turn) -> (State, Vec<Fact>) 
         Turn::Open { alive, line, .. } if *alive < holder.since => {
             let fact = "its open turn was last seen before the process began";
             let fact = Fact::new(Rule::TurnOlderThanHolder, fact, line.clone()).at(*alive);
-            match one_shot {
-                true => (State::Working, vec![fact, one_shot_works(holder)]),
-                false => (State::Idle(Idle::StaleTurn), vec![fact]),
+            match due {
+                Some(due) => (State::Working, vec![fact, due]),
+                None => (State::Idle(Idle::StaleTurn), vec![fact]),
             }
         }
         Turn::Open { alive, pending, line } => {
@@ -211,6 +216,12 @@ fn one_shot_works(holder: &Holder) -> Fact {
     let fact = "the process answers one prompt and has not ended its turn";
     Fact::new(Rule::OneShotWorks, fact, Source::Alive { process: holder.key.clone() })
         .at(began(holder))
+}
+
+fn prompt_given(seen: &Evidence, holder: &Holder) -> Option<Fact> {
+    let (_, source) = seen.prompted.as_ref().filter(|(key, _)| *key == holder.key)?;
+    let fact = "agentctl launched it with a prompt, of which nothing is recorded yet";
+    Some(Fact::new(Rule::PromptGiven, fact, source.clone()).at(began(holder)))
 }
 
 /// When it began, as it is shown.

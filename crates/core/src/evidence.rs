@@ -276,4 +276,7 @@ pub struct Evidence {
     /// When we stopped a process that had it loaded, and our receipt of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<(Timestamp, Source)>,
+    /// The live process that we launched with a prompt for it and an open input, and what shows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompted: Option<(ProcKey, Source)>,
 }

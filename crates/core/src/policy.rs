@@ -20,8 +20,16 @@ pub fn in_the_way<'a>(locks: &'a [Lock], directory: &Path, sharing: Sharing) -> 
         LockKind::Manual => true,
         LockKind::Session => sharing == Sharing::Alone,
     };
-    let there = locks.iter().filter(|lock| lock.directory == directory).filter(weighs);
+    let there = locks.iter().filter(|lock| covers(lock, directory)).filter(weighs);
     there.min_by_key(|lock| (std::cmp::Reverse(lock.kind), lock.since))
+}
+
+/// A person locks a directory with all that is below it; a session has only the one it works in.
+fn covers(lock: &Lock, directory: &Path) -> bool {
+    match lock.kind {
+        LockKind::Manual => directory.starts_with(&lock.directory),
+        LockKind::Session => lock.directory == directory,
+    }
 }
 
 #[cfg(test)]
@@ -47,9 +55,13 @@ mod tests {
         assert_eq!(way(&locks, "/a", Sharing::WithSessions).as_ref(), Some(of_person));
         assert_eq!(way(&locks[..1], "/a", Sharing::Alone).as_ref(), Some(of_session));
         assert_eq!(way(&locks[..1], "/a", Sharing::WithSessions), None);
-        assert_eq!(way(&locks, "/a/below", Sharing::Alone), None);
+        assert_eq!(way(&locks, "/a/below", Sharing::WithSessions).as_ref(), Some(of_person));
+        assert_eq!(way(&locks[..1], "/a/below", Sharing::Alone), None);
+        assert_eq!(way(&locks, "/ab", Sharing::Alone), None);
         assert_eq!(way(&locks, "/", Sharing::Alone), None);
         assert_eq!(way(&[], "/a", Sharing::Alone), None);
+        let whole = [lock("/", manual, 1)];
+        assert_eq!(way(&whole, "/a/below", Sharing::Alone).as_ref(), whole.first());
     }
 
     fn some_locks() -> impl Strategy<Value = Vec<Lock>> {

@@ -219,6 +219,8 @@ pub enum Rule {
     TurnEnded,
     /// A process that answers one prompt works until its turn has ended.
     OneShotWorks,
+    /// A process that we launched with a prompt works until something of that is recorded.
+    PromptGiven,
     /// A loaded session that has no turn yet was never prompted.
     NeverPrompted,
     /// A call that asks for leave and runs nowhere waits for a person.
@@ -260,6 +262,9 @@ impl Rule {
             Self::TurnEnded => "a turn with an end does not run",
             Self::OneShotWorks => {
                 "a process that answers one prompt works until its turn has ended"
+            }
+            Self::PromptGiven => {
+                "a process that we launched with a prompt works until that is recorded"
             }
             Self::NeverPrompted => "a session without a turn was never prompted",
             Self::ToolNotRunning => {

@@ -64,7 +64,7 @@ pub(super) enum Command {
     Stop(Stop),
     /// Show which directories are locked: by sessions that work in them, or by a person
     Locks(Locks),
-    /// Lock a directory: nothing is launched in it until it is unlocked
+    /// Lock a directory: nothing is launched in it or below it until it is unlocked
     ///
     /// `launch --force` shares a directory with sessions, and does not override a person's lock.
     Lock(Lock),

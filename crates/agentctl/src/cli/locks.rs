@@ -26,9 +26,15 @@ pub(super) fn run(here: &Here, args: &Locks) -> Outcome {
 
 /// Locks a directory.
 pub(super) fn lock(here: &Here, args: Lock) -> Outcome {
-    let by = args.by.or_else(|| std::env::var("USER").ok().filter(|user| !user.is_empty()));
-    let lock = ops::locks::lock(here, &args.dir, by, args.reason)?;
+    let lock = ops::locks::lock(here, &args.dir, Some(args.by.unwrap_or_else(user)), args.reason)?;
     show(vec![lock], "locked", args.json)
+}
+
+/// Who runs this, in words: a service may have no name.
+fn user() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
+    let mut named = named.filter(|name| !name.trim().is_empty());
+    named.next().unwrap_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()))
 }
 
 /// Opens a directory.

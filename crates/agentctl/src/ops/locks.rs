@@ -13,9 +13,10 @@ use crate::{
 use agentctl_core::{
     agent::Depth,
     observe::History,
-    policy::Sharing,
+    policy::{self, Sharing},
     proof::{Rule, shell_word},
     select::{Filter, Order},
+    text::one_line,
     wire::{Lock, LockKind, Locks, Problem, SCHEMA, Session},
 };
 use std::{
@@ -63,8 +64,12 @@ pub(crate) fn unlock(here: &Here, dir: &Path) -> Result<Vec<Lock>, Error> {
     }
     if given.is_empty() {
         let found = all(here, &state, Some(&root))?;
-        let session = found.locks.iter().find(|lock| lock.directory == root);
-        return Err(match session {
+        return Err(match policy::in_the_way(&found.locks, &root, Sharing::Alone) {
+            Some(lock) if lock.directory != root => {
+                let Error { message, hint, .. } = refusal(lock);
+                let what = format!("{} is not locked by itself: {message}", root.display());
+                Error { hint, ..Error::new(Kind::No, what) }
+            }
             Some(lock) => refusal(lock),
             None => Error::new(Kind::No, format!("{} is not locked", root.display()))
                 .hint("`agentctl locks` shows what is"),
@@ -78,7 +83,8 @@ pub(super) fn all(here: &Here, state: &Path, asked: Option<&Path>) -> Result<Loc
     let (mut locks, mut problems) = of_sessions(here);
     for one in given(state)? {
         let known = one.directory.as_deref().map(root);
-        let directory = known.or_else(|| asked.filter(|dir| covers(&one, dir)).map(Path::to_owned));
+        let above = || asked?.ancestors().find(|dir| covers(&one, dir)).map(Path::to_owned);
+        let directory = known.or_else(above);
         problems.extend(one.problem.as_ref().map(|why| broken(&one, directory.as_deref(), why)));
         locks.extend(directory.map(|directory| manual(&one, directory)));
     }
@@ -102,9 +108,13 @@ pub(super) fn refusal(lock: &Lock) -> Error {
             ))
         }
         LockKind::Manual => {
-            let by = lock.by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
-            let why = lock.reason.as_deref().map_or(String::new(), |why| format!(": {why}"));
-            let what = format!("{dir} is locked{by} since {}{why}", lock.since);
+            let told = |lead: &str, words: Option<&str>| {
+                words.map_or(String::new(), |words| format!("{lead}{}", one_line(words)))
+            };
+            let by = told(" by ", lock.by.as_deref());
+            let why = told(": ", lock.reason.as_deref());
+            let since = lock.since.strftime("%Y-%m-%d %H:%M:%SZ");
+            let what = format!("{dir} is locked{by} since {since}{why}");
             let word = shell_word(&lock.directory.to_string_lossy());
             Error::new(Kind::Refused, what).hint(format!(
                 "`agentctl unlock {word}` opens it; nothing else overrides a person's lock"

@@ -82,7 +82,10 @@ fn deliver(
     if let Some(launch) = input_of(host, id, process)
         && let Some((line, input)) = held.agent.line(text).zip(launch.input.as_ref())
     {
-        return fifo::put(input, &line).map_err(|why| refuse(session, why));
+        return fifo::put(input, &line).map_err(|why| {
+            let refused = refuse(session, why.to_string());
+            Error { hint: why.hint().map(str::to_owned), ..refused }
+        });
     }
     match held.agent.control(host, &held.target(id, process), Request::Say(text)) {
         Ok(()) | Err(Unheard::Silent(_)) => Ok(()), // its store says whether it came

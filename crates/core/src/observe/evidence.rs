@@ -4,7 +4,7 @@ use super::{Candidate, History, Live, Problem, Survey};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
-    evidence::{Evidence, Holder, Pending, Reading, Suspect, Tool, Turn},
+    evidence::{Evidence, Holder, Pending, Reading, Role, Suspect, Tool, Turn},
     host,
     ident::ProcKey,
     proof::Source,
@@ -94,6 +94,7 @@ impl Survey<'_> {
             blind: hidden.or(self.blind.clone()),
             tool,
             stop: candidate.id.as_deref().and_then(|id| self.stopped(id)),
+            prompted: self.prompted(candidate),
         }
     }
 
@@ -131,22 +132,36 @@ impl Survey<'_> {
 
     /// Our newest launch of it. Of one whose process is not the one that has it now only the names count.
     fn launch(&self, candidate: &Candidate) -> Option<Launched> {
-        let name = self.agent.card().name;
-        let own = |one: &&Launched| one.session == candidate.id && one.agent == name;
-        let launches = self.host.launches().iter().filter(|_| candidate.id.is_some());
-        let newest = launches.filter(own).max_by_key(|one| one.at)?.clone();
-        let holds = |key: &ProcKey| {
-            let carries =
-                |one: &Live| one.key == *key && one.launch.as_ref() == Some(&newest.launch);
-            newest.process.as_ref() == Some(key) || self.live.iter().any(carries)
-        };
+        let newest = self.newest_launch(candidate)?.clone();
         let ours = newest.process.is_none()
             || candidate.holders.is_empty()
-            || candidate.holders.iter().any(|holder| holds(&holder.key));
+            || candidate.holders.iter().any(|holder| self.is_of(&holder.key, &newest));
         match ours {
             true => Some(newest),
             false => Some(Launched { exit: None, deadline: None, log: None, ..newest }),
         }
+    }
+
+    fn newest_launch(&self, candidate: &Candidate) -> Option<&Launched> {
+        let name = self.agent.card().name;
+        let own = |one: &&Launched| one.session == candidate.id && one.agent == name;
+        let launches = self.host.launches().iter().filter(|_| candidate.id.is_some());
+        launches.filter(own).max_by_key(|one| one.at)
+    }
+
+    /// The process is the one that was launched, or carries the launch's name.
+    fn is_of(&self, key: &ProcKey, launch: &Launched) -> bool {
+        let carries = |one: &Live| one.key == *key && one.launch.as_ref() == Some(&launch.launch);
+        launch.process.as_ref() == Some(key) || self.live.iter().any(carries)
+    }
+
+    /// The holder that we launched for more than one prompt. It was given the first one, which Pi 0.73
+    /// does not write down before it has answered.
+    fn prompted(&self, candidate: &Candidate) -> Option<(ProcKey, Source)> {
+        let newest = self.newest_launch(candidate).filter(|one| one.role() == Role::Piped)?;
+        let holder = candidate.holders.iter().find(|holder| self.is_of(&holder.key, newest))?;
+        let (launch, pid) = (newest.launch.clone(), holder.key.pid);
+        Some((holder.key.clone(), Source::Launch { launch, pid }))
     }
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {

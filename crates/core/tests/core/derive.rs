@@ -2,9 +2,12 @@
 
 use crate::some;
 use agentctl_core::{
-    derive::{State, derive},
-    evidence::{Evidence, Reading, Turn},
+    derive::{Idle, State, derive},
+    evidence::{Ending, Evidence, Holder, Reading, Record, Role, Tool, Turn},
+    ident::ProcKey,
+    proof::{Rule, Source},
 };
+use jiff::Timestamp;
 use proptest::{prelude::*, test_runner::RngSeed};
 
 /// The same evidence each time, so that a run that passed passes again; nothing is written beside the
@@ -81,4 +84,55 @@ proptest! {
             prop_assert!(never_prompted && seen.absence.is_none());
         }
     }
+}
+
+/// A piped process since 10, launched by us with a prompt, whose session has this newest turn.
+fn launched(turn: Option<Turn>) -> Evidence {
+    let key = ProcKey { pid: 7, start: 1, boot: "boot".into() };
+    let trail = Source::Launch { launch: "l-1".into(), pid: 7 };
+    let holder = Holder {
+        key: key.clone(),
+        since: second(10),
+        role: Some(Role::Piped),
+        shared: false,
+        trail: trail.clone(),
+        says: None,
+    };
+    Evidence {
+        agent: "pi".into(),
+        id: Some("id".into()),
+        record: turn.map_or(Reading::Absent, |turn| Reading::Read(Box::new(Record::of(turn)))),
+        holders: vec![holder],
+        lost: Vec::new(),
+        suspects: Vec::new(),
+        absence: None,
+        blind: None,
+        tool: Tool::NotAsked,
+        stop: None,
+        prompted: Some((key, trail)),
+    }
+}
+
+fn second(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("a small number of seconds")
+}
+
+/// Pi 0.73 records nothing of its first prompt before it has answered it.
+#[test]
+fn a_prompt_that_we_gave_runs_until_something_is_recorded() {
+    let ended = |at| {
+        let at = second(at);
+        Some(Turn::Ended { at, how: Ending::Completed, line: Source::Blind })
+    };
+    for turn in [None, Some(Turn::None), ended(5)] {
+        let seen = launched(turn);
+        let verdict = derive(&seen);
+        let last = verdict.because.last().map(|fact| (fact.rule, fact.source.clone()));
+        let source = Source::Launch { launch: "l-1".into(), pid: 7 };
+        assert_eq!((verdict.state, last), (State::Working, Some((Rule::PromptGiven, source))));
+        // Somebody else's process has no prompt that we know of.
+        let other = derive(&Evidence { prompted: None, ..seen });
+        assert!(matches!(other.state, State::Idle(_)), "{other:?}");
+    }
+    assert_eq!(derive(&launched(ended(11))).state, State::Idle(Idle::BetweenTurns));
 }

@@ -126,19 +126,23 @@ pub(crate) fn evidence() -> impl Strategy<Value = Evidence> {
     // Nothing at all is what most evidence has of most things, and where the rules at the end apply.
     let seen = (few(holder()), few(source()), few(suspect()));
     let stop = option::weighted(0.3, (moment(), source()));
-    let rest = (option::of(source()), option::weighted(0.2, words()), tool(), stop);
+    let prompted = option::weighted(0.3, (key(), source()));
+    let rest = (option::of(source()), option::weighted(0.2, words()), tool(), stop, prompted);
     (id, reading(), seen, rest).prop_map(
-        |(id, record, (holders, lost, suspects), (absence, blind, tool, stop))| Evidence {
-            agent: "agent".into(),
-            id,
-            record,
-            holders,
-            lost,
-            suspects,
-            absence,
-            blind,
-            tool,
-            stop,
+        |(id, record, (holders, lost, suspects), (absence, blind, tool, stop, prompted))| {
+            Evidence {
+                agent: "agent".into(),
+                id,
+                record,
+                holders,
+                lost,
+                suspects,
+                absence,
+                blind,
+                tool,
+                stop,
+                prompted,
+            }
         },
     )
 }

@@ -1,6 +1,6 @@
 //! Words of the commands that look after directories and after our own files.
 
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -12,11 +12,11 @@ pub(in crate::cli) struct Locks {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Lock {
-    /// Which directory; of a git worktree it is always the whole
+    /// Which directory, with all below it; of a git worktree it is always the whole
     #[arg(value_name = "DIR")]
     pub(in crate::cli) dir: PathBuf,
     /// Who locks it; without it, your user name
-    #[arg(long, value_name = "WHO")]
+    #[arg(long, value_name = "WHO", value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) by: Option<String>,
     /// Why
     #[arg(long, value_name = "WHY")]

@@ -8,9 +8,14 @@ use crate::support::{LIMIT, Stage, alive, ended, is_real, uuid};
 #[test]
 fn send_reaches_a_steerable_session() {
     let stage = Stage::new();
-    let launched = stage.launch(&["claude-code", "--steerable", "-p", "MOCK:text first"]);
+    let gate = stage.sandbox.gate("first");
+    let launched = stage.launch(&["claude-code", "--steerable", "-p", &gate.until()]);
     let id = launched["session"]["id"].as_str().expect("it has an id").to_owned();
     is_real(&launched["session"], EXE);
+    assert_eq!(launched["session"]["state"], "working", "{launched:#}");
+    stage.asked("until");
+    stage.becomes(&id, &[], &alive("working", "piped"));
+    gate.open();
     stage.becomes(&id, &["working"], &alive("idle", "piped"));
     let sent = stage.send(&id, "MOCK:text \"second\"\nand more");
     assert_eq!(sent["delivery"], "delivered", "{sent:#}");

@@ -25,9 +25,15 @@ impl Stage {
 fn send_reaches_a_steerable_session() {
     for line in [&NEW, &OLD] {
         let stage = Stage::new();
-        let first = ["launch", "pi", "--steerable", "-p", "MOCK:text first", "--json"];
+        let gate = stage.sandbox.gate("first");
+        let first = ["launch", "pi", "--steerable", "-p", &gate.until(), "--json"];
         let launched = stage.with_pi(line, &first);
         let id = launched["session"]["id"].as_str().expect("it has an id").to_owned();
+        // Of its first prompt it records nothing before the answer.
+        assert_eq!(launched["session"]["state"], "working", "{launched:#}");
+        stage.asked("until");
+        stage.becomes(&id, &[], &alive("working", "piped"));
+        gate.open();
         stage.becomes(&id, &["working"], &alive("idle", "piped"));
         assert_eq!(stage.send(&id, "MOCK:text second")["delivery"], "delivered");
         stage.asked("text second");

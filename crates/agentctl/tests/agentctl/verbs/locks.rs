@@ -59,6 +59,35 @@ fn a_person_s_lock_holds_until_a_person_opens_it() {
 }
 
 #[test]
+fn a_person_s_lock_covers_what_is_below() {
+    let agents = Agents::new();
+    let (home, work) = (&agents.home, agents.home.work());
+    fs::create_dir_all(work.join("plain/sub")).expect("a folder");
+    fs::create_dir_all(work.join("plainer")).expect("a folder");
+    agents.own();
+    let launch = |dir: &str| home.run(&["launch", "claude-code", "-p", "hi", "--cwd", dir]);
+    for (locked, word) in [("plain", "plain is locked by ada"), ("/", "/ is locked by ada")] {
+        assert_eq!(home.run(&["lock", locked, "--by", "ada"]).code, Some(0));
+        refused(&launch("plain/sub"), &[word]);
+        let answer = home.run(&["unlock", "plain/sub"]);
+        assert_eq!(answer.code, Some(1), "{answer:#?}");
+        for word in ["plain/sub is not locked by itself", word, "agentctl unlock /"] {
+            assert!(answer.stderr.contains(word), "no {word}: {answer:#?}");
+        }
+        assert_eq!((locks(&agents).len(), agents.started()), (1, 0));
+        if locked == "/" {
+            refused(&launch("plainer"), &[word]);
+        }
+        assert_eq!(home.run(&["unlock", locked]).code, Some(0));
+    }
+    assert_eq!(home.run(&["lock", "plain"]).code, Some(0));
+    assert_eq!(launch("plainer").code, Some(0));
+    // A session has no more than its own directory.
+    assert_eq!(launch(".").code, Some(0));
+    assert_eq!(agents.started(), 2);
+}
+
+#[test]
 fn a_session_locks_where_it_works_and_for_as_long() {
     let agents = Agents::new();
     let home = &agents.home;
@@ -219,4 +248,20 @@ fn hostile_words_are_shown_harmlessly() {
     assert!(home.run(&["locks"]).stdout.contains("red"));
     assert_eq!(locks(&agents)[0]["reason"], words);
     refused(&home.run(&["launch", "claude-code", "-p", "hi"]), &["red"]);
+}
+
+/// Who locked it is always told, on one line, and since when to the second.
+#[test]
+fn who_locked_it_is_told_on_one_line() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    assert_eq!(home.run(&["lock", ".", "--by", ""]).code, Some(2));
+    let mut nobody = home.agentctl(&["lock", "."]);
+    assert_eq!(home.ask(nobody.env_remove("USER").env_remove("LOGNAME")).code, Some(0));
+    let by = locks(&agents)[0]["by"].as_str().expect("somebody").to_owned();
+    assert!(by.strip_prefix("uid ").is_some_and(|uid| uid.parse::<u32>().is_ok()), "{by}");
+    assert_eq!(home.run(&["unlock", "."]).code, Some(0));
+    assert_eq!(home.run(&["lock", ".", "--by", "a\nda", "--reason", "one\ntwo"]).code, Some(0));
+    let answer = home.run(&["launch", "claude-code", "-p", "hi"]);
+    refused(&answer, &["is locked by a da since 20", "Z: one two\n"]);
 }
