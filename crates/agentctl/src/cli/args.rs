@@ -8,7 +8,7 @@ use crate::shim::Stage;
 use agentctl_core::{agents, launch::Permission, select::Wanted};
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
-    builder::{BoolishValueParser, PossibleValuesParser},
+    builder::{BoolishValueParser, NonEmptyStringValueParser, PossibleValuesParser},
 };
 use std::{path::PathBuf, time::Duration};
 
@@ -117,7 +117,7 @@ pub(super) struct List {
     pub(super) limit: Option<usize>,
     /// How long to wait for agents that are slow to answer: 300ms, 2s, 1m, or `none`. Without it,
     /// 300ms, and as long as it takes with --all, --since or --usage
-    #[arg(long, value_name = "DURATION", value_parser = patience)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = patience)]
     pub(super) timeout: Option<Patience>,
     /// Print JSON
     #[arg(long)]
@@ -200,13 +200,13 @@ pub(super) struct Launch {
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
     /// Which model, in the agent's own words
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
     /// Words to add to the agent's own instructions
     #[arg(long, value_name = "TEXT")]
     pub(super) append_system_prompt: Option<String>,
     /// Return the session that was launched with this key before, if there is one
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) key: Option<String>,
 }
 
@@ -220,19 +220,19 @@ pub(super) struct What {
     #[arg(short, long, value_name = "FILE", conflicts_with = "prompt")]
     pub(super) file: Option<PathBuf>,
     /// A name for people
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) name: Option<String>,
     /// A label, as KEY=VALUE (may be repeated)
     #[arg(long, value_name = "K=V", value_parser = pair)]
     pub(super) label: Vec<(String, String)>,
     /// The group it belongs to
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) group: Option<String>,
     /// Even where another session works in the directory; a person's lock still holds
     #[arg(long)]
     pub(super) force: bool,
     /// End it after this long: 90s, 10m, 2h
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// A variable for it, as NAME=VALUE (may be repeated)
     #[arg(long, value_name = "K=V", value_parser = pair)]
@@ -287,7 +287,7 @@ pub(super) struct Wait {
     #[arg(long = "for", value_enum, default_value_t = For::Ended, value_name = "STATE")]
     pub(super) until: For,
     /// Wait no longer than this: 90s, 10m, 2h
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
     pub(super) timeout: Option<Duration>,
     /// Print JSON
     #[arg(long)]
@@ -319,7 +319,7 @@ pub(super) struct Stop {
     #[arg(long)]
     pub(super) force: bool,
     /// How long each signal may take: 500ms, 5s
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5s", allow_hyphen_values = true, value_parser = duration)]
     pub(super) grace: Duration,
     /// Print JSON
     #[arg(long)]
@@ -363,11 +363,9 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    match patience(text) {
-        Ok(Patience::Within(time)) => Ok(time),
-        Ok(Patience::Endless) | Err(_) => {
-            Err("use a duration such as 500ms, 90s, 10m or 2h".to_owned())
-        }
+    match patience(text)? {
+        Patience::Within(time) => Ok(time),
+        Patience::Endless => Err("leave it out for no limit, or use such as 90s".to_owned()),
     }
 }
 
@@ -376,19 +374,28 @@ fn permission_names() -> PossibleValuesParser {
 }
 
 fn patience(text: &str) -> Result<Patience, String> {
+    if text == "none" {
+        return Ok(Patience::Endless);
+    }
+    let unsigned =
+        text.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let count = text[..digits].parse::<u32>();
     let unit = match &text[digits..] {
-        "ms" => 1,
-        "s" => 1000,
-        "m" | "min" => 60_000,
-        "h" => 3_600_000,
-        "none" if digits == 0 => return Ok(Patience::Endless),
-        _ => 0,
+        _ if unsigned.is_some() => return Err("a duration cannot be negative".to_owned()),
+        "" if digits > 0 && text.bytes().any(|digit| digit != b'0') => {
+            return Err(format!("it has no unit: {text}ms, {text}s, {text}m or {text}h"));
+        }
+        "" if digits > 0 => return Err("it must be longer than nothing".to_owned()),
+        "ms" if digits > 0 => 1,
+        "s" if digits > 0 => 1000,
+        "m" | "min" if digits > 0 => 60_000,
+        "h" if digits > 0 => 3_600_000,
+        _ => return Err("use a duration such as 500ms, 90s, 10m or 2h".to_owned()),
     };
-    match count.ok().and_then(|count| count.checked_mul(unit)).filter(|millis| *millis > 0) {
+    match text[..digits].parse::<u32>().ok().and_then(|count| count.checked_mul(unit)) {
+        Some(0) => Err("it must be longer than nothing".to_owned()),
         Some(millis) => Ok(Patience::Within(Duration::from_millis(millis.into()))),
-        None => Err("use a duration such as 300ms, 2s or 1m, or `none`".to_owned()),
+        None => Err("it is too long: at most 1193h, about 49 days".to_owned()),
     }
 }
 
@@ -417,5 +424,12 @@ mod tests {
         for wrong in ["", "300", "0s", "-1s", "1none", "99999999999s", "soon"] {
             assert!(patience(wrong).is_err(), "{wrong}");
         }
+        let told = |text| duration(text).expect_err("it is no duration");
+        assert_eq!(told("0"), "it must be longer than nothing");
+        assert_eq!(told("0s"), "it must be longer than nothing");
+        assert_eq!(told("-1s"), "a duration cannot be negative");
+        assert_eq!(told("90"), "it has no unit: 90ms, 90s, 90m or 90h");
+        assert_eq!(told("99999999999s"), "it is too long: at most 1193h, about 49 days");
+        assert_eq!(duration("1193h"), Ok(Duration::from_secs(1193 * 3600)));
     }
 }

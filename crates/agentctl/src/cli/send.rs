@@ -21,7 +21,7 @@ pub(super) struct Send {
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "text")]
     file: Option<PathBuf>,
     /// How long to wait until the agent's own store shows it: 500ms, 10s
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = super::args::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", allow_hyphen_values = true, value_parser = super::args::duration)]
     timeout: Duration,
     /// Print JSON
     #[arg(long)]

@@ -94,10 +94,7 @@ struct Found<'h> {
 }
 
 fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error> {
-    let name = Name::parse(text).ok_or_else(|| {
-        Error::new(Kind::Usage, format!("not a session id: {text:?}"))
-            .hint("use an id or a prefix of it, ID@DIR, or pid:N")
-    })?;
+    let name = named(text)?;
     let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
     let wide = |history| {
         observe::all(here, move |agent, host, env| Survey::new(agent, host, env, history))
@@ -134,6 +131,20 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error
         Choice::Nothing => Err(nothing(text, surveys)),
         Choice::Several(several) => Err(ambiguous(text, &several)),
     }
+}
+
+/// What the words mean; a directory that is not absolute is meant from here.
+fn named(text: &str) -> Result<Name, Error> {
+    let name = Name::parse(text).ok_or_else(|| {
+        Error::new(Kind::Usage, format!("not a session id: {text:?}"))
+            .hint("use an id or a prefix of it, ID@DIR, or pid:N")
+    })?;
+    Ok(match name {
+        Name::Id { prefix, dir: Some(dir) } if dir.is_relative() => {
+            Name::Id { prefix, dir: Some(dir.canonicalize().unwrap_or(dir)) }
+        }
+        name @ (Name::Id { .. } | Name::Pid(_)) => name,
+    })
 }
 
 /// What could not be read may hold it: then nobody can say that it is not there.

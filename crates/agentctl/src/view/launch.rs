@@ -30,7 +30,7 @@ pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
 /// A session that runs: its id for programs, the rest for people.
 pub(crate) fn started(session: &Session, bound_to: Option<&str>) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{}", words::name(session))?;
-    let mut told = format!("{} is {}", session.agent, session.state.name());
+    let mut told = format!("{}: {}", session.agent, session.state.name());
     if let Some(pid) = session.pid {
         told.push_str(&format!(", pid {pid}"));
     }
@@ -59,8 +59,8 @@ pub(crate) fn certificates(stopped: &[Certificate]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for one in stopped {
         let name = words::name(&one.session);
-        let before = if one.already { "was already " } else { "" };
-        writeln!(out, "{name}  {before}{}", one.session.state.name())?;
+        let before = if one.already { " already" } else { "" };
+        writeln!(out, "{name}  {}{before}", one.session.state.name())?;
         if let Some(asked) = &one.asked {
             let whom = asked.process.as_ref().map(|key| format!("pid {} was ", key.pid));
             let (before, after) = (asked.before.name(), asked.after.name());

@@ -53,7 +53,7 @@ fn the_demo_broken_off_leaves_nothing() {
     let begun = |terminal: &Terminal<'_>| {
         stage.sandbox.wait_for("launch", LIMIT, || {
             let screen = terminal.screen();
-            screen.contains("is working").then(|| root(&screen, &own(&stage)))?
+            screen.contains(": working").then(|| root(&screen, &own(&stage)))?
         })
     };
     let interrupted = on_terminal(&stage);

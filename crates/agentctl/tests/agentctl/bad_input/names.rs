@@ -140,3 +140,41 @@ fn ids_that_begin_alike_in_the_middle_of_a_character_are_told_apart() {
     assert_eq!((several.code, &several.json()["error"]["kind"]), (Some(4), &json!("ambiguous")));
     assert_eq!(home.run(&["status", "a日"]).code, Some(0));
 }
+
+/// An empty word is no name, and a duration says what is wrong with it.
+#[test]
+fn empty_words_and_odd_durations_are_usage_errors() {
+    let home = Home::new();
+    let launch = ["launch", "claude-code", "-p", "hi", "--dry-run"];
+    for flag in ["--name", "--group", "--model", "--key"] {
+        let answer = home.run(&[&launch[..], &[flag, ""]].concat());
+        assert_eq!(answer.code, Some(2), "{flag}: {answer:#?}");
+    }
+    let odd = [
+        ("--label", "=x", "use NAME=VALUE"),
+        ("--timeout", "0", "longer than nothing"),
+        ("--timeout", "-1s", "cannot be negative"),
+        ("--timeout", "90", "no unit"),
+        ("--timeout", "99999999h", "too long"),
+    ];
+    for (flag, value, told) in odd {
+        let answer = home.run(&[&launch[..], &[flag, value]].concat());
+        assert_eq!(answer.code, Some(2), "{value}: {answer:#?}");
+        assert!(answer.stderr.contains(told), "no {told}: {answer:#?}");
+    }
+}
+
+#[test]
+fn a_relative_directory_is_meant_from_here() {
+    let home = Home::new();
+    let below = home.work().join("below");
+    fs::create_dir(&below).expect("a folder");
+    let mut line = prompt("Begin");
+    line["cwd"] = json!(below);
+    let lines = text(&[line, reply("Done")]);
+    home.write(format!("{PROJECT}/{}.jsonl", id(1)), &lines);
+    for (dir, code) in [("below", 0), ("./below", 0), (".", 3), ("gone", 3)] {
+        let name = format!("{}@{dir}", id(1));
+        assert_eq!(home.run(&["status", &name]).code, Some(code), "{name}");
+    }
+}
