@@ -64,7 +64,8 @@ pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Sessions, Error> {
         }
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
-            return Err(late(&sessions, ask.timeout.unwrap_or_default()));
+            let missing = sessions.iter().filter(|session| !is_met(session));
+            return Err(late(missing, ask.timeout.unwrap_or_default()));
         }
         let left = left.unwrap_or(LOOK).min(LOOK);
         std::thread::sleep(REST.min(left));
@@ -89,11 +90,11 @@ impl Until {
     }
 }
 
-fn late(sessions: &[Session], timeout: Duration) -> Error {
+fn late<'a>(missing: impl Iterator<Item = &'a Session>, timeout: Duration) -> Error {
     let line = |session: &Session| {
         format!("  {} is {}", session.id.as_deref().unwrap_or("it"), session.state.name())
     };
-    let lines: Vec<String> = sessions.iter().map(line).collect();
+    let lines: Vec<String> = missing.map(line).collect();
     Error::new(Kind::TimedOut, format!("not there after {timeout:?}:\n{}", lines.join("\n")))
         .hint("they go on; wait again, or `agentctl stop` them")
 }

@@ -254,6 +254,9 @@ fn stop(orders: &Orders) {
     let receipt = &orders.receipt;
     let (Some(session), Some(process)) = (&receipt.session, &receipt.process) else { return };
     let Some(state) = orders.log.ancestors().nth(2) else { return };
+    if !orders.log.with_extension("json").exists() {
+        return; // it is not the agent yet
+    }
     let stop = Stopped {
         schema: SCHEMA,
         agent: receipt.agent.clone(),
