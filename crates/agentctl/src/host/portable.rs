@@ -184,16 +184,22 @@ fn seen(of: &ProcKey, kind: ProcessRefreshKind) -> Result<System, Refused> {
         return Err(Refused::Rebooted);
     }
     let mut system = System::new().map_err(|why| Refused::Untold(untold(why).0))?;
-    refresh(&mut system, ProcessesToUpdate::Some(&[Pid::from_u32(of.pid)]), kind);
+    let one = [Pid::from_u32(of.pid)];
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&one), true, kind.with_tasks());
     Ok(system)
 }
 
 fn same<'a>(system: &'a System, of: &ProcKey) -> Result<&'a sysinfo::Process, Refused> {
     match system.process(Pid::from_u32(of.pid)) {
         Some(process) if process.start_time() != of.start => Err(Refused::Reused),
-        Some(process) if !is_dead(process) => Ok(process),
+        // A main thread that ended before the others looks like a zombie; the process lives on.
+        Some(process) if !is_dead(process) || has_threads(process) => Ok(process),
         _ => Err(Refused::Gone),
     }
+}
+
+fn has_threads(process: &sysinfo::Process) -> bool {
+    process.tasks().is_some_and(|tasks| tasks.iter().any(|task| *task != process.pid()))
 }
 
 fn is_dead(process: &sysinfo::Process) -> bool {
