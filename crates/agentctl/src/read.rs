@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::{fs::OFlags, process::geteuid};
 use serde::de::DeserializeOwned;
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
@@ -15,9 +15,7 @@ const LONGEST: u64 = 64 << 10;
 
 /// What is in a file: one of ours, no link, no pipe, and not long.
 pub(crate) fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let flags = i32::try_from(flags).expect("flags are small");
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = open(path)?;
     let stat = file.metadata()?;
     let wrong = match stat.is_file() && stat.len() <= LONGEST {
         false => Some("it is no file of ours"),
@@ -29,6 +27,13 @@ pub(crate) fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// No link is followed, and no pipe waited for.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).expect("flags are small");
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// It is ours, and nobody has changed it for so long: a time ahead is as good as one long past.

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::error::Error;
 use agentctl_core::{
-    control::Target,
     evidence::Role,
     host::{Env, Host},
     ident::ProcKey,
@@ -52,8 +51,7 @@ fn natively(
     role: Option<Role>,
 ) -> Option<(Vec<String>, Env)> {
     let (session, card) = (&held.session, held.agent.card());
-    let (id, cwd) = (session.id.as_deref()?, session.cwd.as_deref());
-    let target = Target { id, store: &held.store, process, cwd };
+    let target = held.target(session.id.as_deref()?, process);
     let leads = held.agent.attaches(host, &target, role)?;
     let own = |name: &String, value| std::env::var_os(name).as_ref() != Some(value);
     let env = |names| host.env(process, names).unwrap_or_default();

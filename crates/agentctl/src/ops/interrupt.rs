@@ -1,10 +1,10 @@
 //! Ends the turn of a session that shares its process with others, by the agent's own call.
 
-use super::{Here, status};
-use crate::error::{Error, Kind};
+use super::{Here, status, stop::refuse};
+use crate::error::Error;
 use agentctl_core::{
     agent::Depth,
-    control::{Request, Target, Unheard},
+    control::{Request, Unheard},
     wire::{Asked, Session, StateName},
 };
 use std::{
@@ -27,17 +27,13 @@ pub(super) fn interrupt(
     let seen = here.again();
     let held = status::held(&seen, name)?;
     let session = &held.session;
-    let refuse = |why: String| {
-        let id = session.id.as_deref().unwrap_or(name);
-        Error::new(Kind::Refused, format!("cannot stop {id}: {why}"))
-    };
     let (Some(id), Some(process)) = (&session.id, &session.process) else { return Ok(None) };
-    let target = Target { id, store: &held.store, process, cwd: session.cwd.as_deref() };
+    let target = held.target(id, process);
     match held.agent.control(seen.host(), &target, Request::Interrupt) {
         Ok(()) | Err(Unheard::Silent(_)) => {} // what it does then is seen
         Err(Unheard::NoChannel) => return Ok(None),
         Err(why @ (Unheard::Refused(_) | Unheard::Failed(_))) => {
-            return Err(refuse(why.to_string()));
+            return Err(refuse(session, &why.to_string()));
         }
     }
     let until = Instant::now() + grace.max(LEAST);
@@ -60,7 +56,7 @@ pub(super) fn interrupt(
             }
         }
         if Instant::now() >= until {
-            return Err(refuse(format!("it was told to, and is {}", now.state.name()))
+            return Err(refuse(session, &format!("it was told to, and is {}", now.state.name()))
                 .hint(format!("`agentctl explain {id}` says what was seen")));
         }
         thread::sleep(TICK);

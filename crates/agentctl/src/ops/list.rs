@@ -27,6 +27,18 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
+    /// Every session, as far back as this.
+    pub(super) fn every(history: History) -> Self {
+        Self {
+            agents: Vec::new(),
+            history,
+            depth: Depth::Glance,
+            filter: Filter::default(),
+            order: Order::Attention,
+            limit: None,
+        }
+    }
+
     /// Everything that is alive is asked for.
     pub(crate) fn is_plain(&self) -> bool {
         let all = self.agents.is_empty() && self.filter == Filter::default();

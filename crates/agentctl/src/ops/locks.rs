@@ -11,11 +11,9 @@ use crate::{
     places,
 };
 use agentctl_core::{
-    agent::Depth,
     observe::History,
     policy::{self, Sharing},
     proof::{Rule, shell_word},
-    select::{Filter, Order},
     text::one_line,
     wire::{Lock, LockKind, Locks, Problem, SCHEMA, Session},
 };
@@ -171,15 +169,7 @@ fn broken(given: &Given, directory: Option<&Path>, why: &str) -> Problem {
 }
 
 fn of_sessions(here: &Here) -> (Vec<Lock>, Vec<Problem>) {
-    let ask = list::Ask {
-        agents: Vec::new(),
-        history: History::Skip,
-        depth: Depth::Glance,
-        filter: Filter::default(),
-        order: Order::Attention,
-        limit: None,
-    };
-    let found = list::list(&here.again(), &ask);
+    let found = list::list(&here.again(), &list::Ask::every(History::Skip));
     let now = here.now();
     let locks = found.sessions.into_iter().filter_map(|session| {
         let directory = root(session.cwd.as_deref().filter(|_| may_work(&session))?);

@@ -4,12 +4,12 @@ use super::{Here, dirs::CLAIMS};
 use crate::{error::Error, host::Receipts, intents, places, read};
 use agentctl_core::wire::{Problem, Pruned, SCHEMA, Swept};
 use jiff::{SignedDuration, Timestamp};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 use std::{
     env,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -100,9 +100,7 @@ fn claims(state: &Path, now: Timestamp) -> Vec<Swept> {
 
 /// A claim that nobody else holds, and nobody takes while this value is there.
 fn held(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let flags = i32::try_from(flags).expect("flags are small");
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = read::open(path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     // Whoever had it before may have removed it: another file has its name then.
     match file.metadata()?.nlink() {

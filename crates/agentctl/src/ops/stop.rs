@@ -16,12 +16,10 @@ use agentctl_core::{
     launch::Signal,
     observe::History,
     proof::Rule,
-    receipt::{SCHEMA as RECEIPT, Stopped},
-    select::{Filter, Order},
+    select::Filter,
     text::one_line,
     wire::{Asked, Certificate, Death, Orphan, Problem, Session, StateName},
 };
-use jiff::Timestamp;
 use std::{
     fs,
     io::Read,
@@ -156,14 +154,8 @@ pub(crate) fn live(here: &Here, groups: &[String]) -> (Vec<Session>, Vec<Problem
 
 /// All that is alive, of these groups or all.
 fn everything(groups: &[String]) -> list::Ask {
-    list::Ask {
-        agents: Vec::new(),
-        history: History::Skip,
-        depth: Depth::Glance,
-        filter: Filter { groups: groups.to_vec(), ..Filter::default() },
-        order: Order::Attention,
-        limit: None,
-    }
+    let filter = Filter { groups: groups.to_vec(), ..Filter::default() };
+    list::Ask { filter, ..list::Ask::every(History::Skip) }
 }
 
 /// A session that has ended; what it left running ends now.
@@ -185,7 +177,7 @@ fn already(here: &Here, session: Session, manner: Manner) -> Result<Certificate,
     }
 }
 
-fn refuse(session: &Session, why: &str) -> Error {
+pub(super) fn refuse(session: &Session, why: &str) -> Error {
     Error::new(Kind::Refused, format!("cannot stop {}: {why}", name_of(session)))
 }
 
@@ -273,14 +265,7 @@ fn told(death: host::Death) -> Death {
 
 /// Our receipt, so that what leaves no trace of an end on purpose is not taken for a crash.
 fn written(session: &Session, key: &ProcKey) -> Option<PathBuf> {
-    let stop = Stopped {
-        schema: RECEIPT,
-        agent: session.agent.clone(),
-        session: session.id.clone()?,
-        process: key.clone(),
-        at: Timestamp::now(),
-    };
-    stopped(&places::state()?, &stop).ok()
+    stopped(&places::state()?, (&session.agent, session.id.as_ref()?), key).ok()
 }
 
 /// By the agent's own command: its supervisor would start a killed process again.
@@ -300,8 +285,7 @@ fn natively(
     let line = format!("{} {}", agent.card().binary, words.join(" "));
     let said = said_within(&mut command, NATIVE);
     if let Err(why) = said {
-        return Err(refuse(session, &format!("`{line}` {why}"))
-            .hint("give that command yourself, or stop it with --force"));
+        return Err(refuse(session, &format!("`{line}` {why}")).hint("give that command yourself"));
     }
     let until = Instant::now() + manner.grace;
     let gone = |key: &ProcKey| here.again().host().is_over(key);

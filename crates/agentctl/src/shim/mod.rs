@@ -5,5 +5,5 @@ mod run;
 mod stops;
 
 pub(crate) use orders::{Orders, Report};
-pub(crate) use run::{Stage, run, told};
+pub(crate) use run::{Stage, beginning, run, told};
 pub(crate) use stops::stopped;

@@ -12,7 +12,7 @@ use crate::{
 };
 use agentctl_core::{
     launch::Mark,
-    receipt::{Exit, SCHEMA, Stopped, VARIABLE},
+    receipt::{Exit, SCHEMA, VARIABLE},
 };
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -236,9 +236,14 @@ fn name(orders: &mut Orders, receipt: &Path) {
 
 /// The id that an agent has told in its output.
 pub(crate) fn told(log: &Path, mark: &Mark) -> Option<String> {
+    mark.find(&beginning(log)?).map(str::to_owned)
+}
+
+/// The beginning of an agent's output.
+pub(crate) fn beginning(log: &Path) -> Option<String> {
     let mut head = Vec::new();
     File::open(log).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
-    mark.find(&String::from_utf8_lossy(&head)).map(str::to_owned)
+    Some(String::from_utf8_lossy(&head).into_owned())
 }
 
 /// Keeps the log from filling the disk: whoever appends goes on at its beginning.
@@ -257,14 +262,7 @@ fn stop(orders: &Orders) {
     if !orders.log.with_extension("json").exists() {
         return; // it is not the agent yet
     }
-    let stop = Stopped {
-        schema: SCHEMA,
-        agent: receipt.agent.clone(),
-        session: session.clone(),
-        process: process.clone(),
-        at: Timestamp::now(),
-    };
-    let _ = stopped(state, &stop);
+    let _ = stopped(state, (&receipt.agent, session), process);
 }
 
 fn ended(status: ExitStatus, orders: &Orders, overdue: bool) -> u8 {

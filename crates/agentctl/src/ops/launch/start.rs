@@ -10,18 +10,16 @@ use crate::{
         list,
     },
     places,
-    shim::{Orders, Report, Stage, told},
+    shim::{Orders, Report, Stage, beginning, told},
     write::whole,
 };
 use agentctl_core::{
-    agent::Depth,
     evidence::Role,
     ident::ProcKey,
     launch::{Id, Input, Plan, Signal},
     observe::History,
     proof::Source,
     receipt::Launched,
-    select::{Filter, Order},
     wire::{Because, Session},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -237,7 +235,8 @@ impl Start<'_> {
     /// The session of this launch, seen anew.
     fn look(&self, history: History, fits: &dyn Fn(&Session) -> bool) -> Option<Session> {
         let agents = vec![self.ask.agent.card().name.to_owned()];
-        let found = list::list(&self.here.again(), &ask(agents, history)).sessions.into_iter();
+        let ask = list::Ask { agents, ..list::Ask::every(history) };
+        let found = list::list(&self.here.again(), &ask).sessions.into_iter();
         let own = |session: &Session| session.launch_id.as_ref() == Some(&self.launch);
         let mut found = found.filter(|session| own(session) && session.id.is_some());
         found.find(|session| fits(session))
@@ -315,7 +314,7 @@ impl Start<'_> {
 
     /// Ends what it started and what lives on without it; says what cannot be ended.
     fn sweep(&self) -> String {
-        let found = list::list(&self.here.again(), &ask(Vec::new(), History::Skip)).orphans;
+        let found = list::list(&self.here.again(), &list::Ask::every(History::Skip)).orphans;
         let own = found.iter().filter(|orphan| orphan.launch_id == self.launch);
         let lives = own.filter(|orphan| {
             match end(&orphan.process, &[Signal::Terminate, Signal::Kill], GRACE) {
@@ -333,18 +332,6 @@ impl Start<'_> {
             let _ = fs::remove_file(self.receipt.with_extension(file));
         }
         unwritable(&self.receipt, why)
-    }
-}
-
-/// All sessions of these agents, or of all.
-fn ask(agents: Vec<String>, history: History) -> list::Ask {
-    list::Ask {
-        agents,
-        history,
-        depth: Depth::Glance,
-        filter: Filter::default(),
-        order: Order::Updated,
-        limit: None,
     }
 }
 
@@ -376,9 +363,7 @@ fn make_fifo(path: &Path) -> io::Result<()> {
 
 /// These words are at the beginning of its output.
 fn says(log: &Path, words: &str) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(log).and_then(|log| log.take(1 << 20).read_to_end(&mut head));
-    read.is_ok() && String::from_utf8_lossy(&head).contains(words)
+    beginning(log).is_some_and(|output| output.contains(words))
 }
 
 /// How it began and how it ended: some complain before they explain their use, some behind that.
