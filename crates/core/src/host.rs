@@ -94,6 +94,8 @@ pub struct Process {
     pub comm: String,
     /// Dead, and not yet reaped.
     pub zombie: bool,
+    /// A copy of its parent that has loaded no program of its own yet, where the kernel tells.
+    pub forked: bool,
 }
 
 /// One pass over all processes, sorted by pid.

@@ -152,6 +152,7 @@ fn process(process: &sysinfo::Process) -> Process {
         start: process.start_time(),
         comm: text(process.name()),
         zombie: is_dead(process),
+        forked: false,
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Live {
     /// How it is run, where it tells.
     pub(super) role: Option<Role>,
     pub(super) parent: u32,
+    /// The kernel says that it is a copy of its parent still.
+    pub(super) forked: bool,
     pub(super) argv: Vec<String>,
     pub(super) cwd: Option<PathBuf>,
     /// None where its environment cannot be read: it may use any store.
@@ -166,6 +168,7 @@ impl Live {
             judged: false,
             role: None,
             parent: process.parent,
+            forked: process.forked,
             argv: Vec::new(),
             cwd: None,
             stores: Vec::new(),
@@ -184,7 +187,7 @@ impl Live {
         // Words that were erased look the same whatever they were.
         let words = self.argv.iter().skip(1).any(|word| !word.is_empty());
         let told = words || self.argv.len() == 1 && self.role.is_some();
-        told && all.iter().any(twin)
+        (self.forked || told) && all.iter().any(twin)
     }
 
     /// Where it works, if that can be told: a server works for others, wherever it was started.

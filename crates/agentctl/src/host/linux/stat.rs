@@ -3,6 +3,9 @@
 /// The kernel's `PF_EXITING`: its memory, and with it arguments and environment, may be gone.
 const EXITING: u64 = 0x4;
 
+/// The kernel's `PF_FORKNOEXEC`: a copy of its parent, until it loads a program.
+const FORKED: u64 = 0x40;
+
 /// The line, with what stands at places that are asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'a> {
@@ -19,6 +22,7 @@ pub(super) struct Numbers {
     pub(super) zombie: bool,
     /// On its way out: no longer all there, not yet a zombie.
     pub(super) exiting: bool,
+    pub(super) forked: bool,
 }
 
 impl<'a> Line<'a> {
@@ -46,7 +50,8 @@ impl<'a> Line<'a> {
         fields.next()?; // else the start may be cut short
         // A main thread that ended before the others looks like a zombie; the process lives on.
         let zombie = matches!(state, b'Z' | b'X' | b'x') && threads <= 1;
-        Some(Numbers { parent, start, zombie, exiting: flags & EXITING != 0 })
+        let (exiting, forked) = (flags & EXITING != 0, flags & FORKED != 0);
+        Some(Numbers { parent, start, zombie, exiting, forked })
     }
 
     fn fields(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
@@ -63,12 +68,13 @@ mod tests {
     use super::*;
 
     const LINE: &[u8] =
-        b"77 () Z 1 (\n) S 12 77 77 34816 77 4194304 1 2 3 4 5 6 7 8 20 0 3 0 991 0\n";
+        b"77 () Z 1 (\n) S 12 77 77 34816 77 4194368 1 2 3 4 5 6 7 8 20 0 3 0 991 0\n";
 
     #[test]
     fn a_name_may_hold_brackets_and_newlines() {
         let line = Line::parse(LINE).expect("a line");
-        let numbers = Numbers { parent: 12, start: 991, zombie: false, exiting: false };
+        let numbers =
+            Numbers { parent: 12, start: 991, zombie: false, exiting: false, forked: true };
         assert_eq!((line.comm, line.numbers()), (&b") Z 1 (\n"[..], Some(numbers)));
         assert_eq!(line.field(22), Some(991));
     }

@@ -32,6 +32,7 @@ fn a_hostile_name_changes_nothing() {
         start: key.start,
         comm: name.to_owned(),
         zombie: false,
+        forked: false,
     };
     assert_eq!(seen, expected);
     let began = proc.table().expect("a table").since(key.start);
@@ -169,4 +170,22 @@ fn only_what_has_ended_is_over() {
     assert!(!proc.is_over(&key));
     drop(child);
     assert!(proc.is_over(&key));
+}
+
+#[test]
+fn a_copy_of_its_parent_is_told_from_a_program() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let line = "mkfifo gate; (read -r go <gate) & exec sleep 1000";
+    let parent = Running::start(Command::new("sh").args(["-c", line]).current_dir(dir.path()));
+    let family = || {
+        let proc = Proc::new();
+        let table = proc.table().expect("a table");
+        let told = |pid| table.process(pid).map(|seen| (seen.comm.clone(), seen.forked));
+        let child = table.descendants(parent.pid()).into_iter().find_map(told);
+        let loaded = told(parent.pid()).filter(|(comm, _)| comm == "sleep")?;
+        Some((loaded, child?))
+    };
+    let seen = until("the parent runs its program", family);
+    assert_eq!(seen, (("sleep".to_owned(), false), ("sh".to_owned(), true)));
+    fs::write(dir.path().join("gate"), "\n").expect("the child ends");
 }
