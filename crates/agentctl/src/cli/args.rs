@@ -1,14 +1,16 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
+mod launch;
 mod upkeep;
 
+pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
 
 use crate::shim::Stage;
-use agentctl_core::{agents, launch::Permission, select::Wanted};
+use agentctl_core::{agents, select::Wanted};
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
-    builder::{BoolishValueParser, NonEmptyStringValueParser, PossibleValuesParser},
+    builder::{BoolishValueParser, PossibleValuesParser},
 };
 use std::{path::PathBuf, time::Duration};
 
@@ -190,89 +192,6 @@ pub(super) struct Logs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Launch {
-    /// Which agent
-    #[arg(value_name = "AGENT", default_value = "claude-code", value_parser = agent_names())]
-    pub(super) agent: String,
-    #[command(flatten)]
-    pub(super) what: What,
-    /// Where to work
-    #[arg(long, value_name = "DIR")]
-    pub(super) cwd: Option<PathBuf>,
-    /// Which model, in the agent's own words
-    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
-    pub(super) model: Option<String>,
-    /// Words to add to the agent's own instructions
-    #[arg(long, value_name = "TEXT")]
-    pub(super) append_system_prompt: Option<String>,
-    /// Return the session that was launched with this key before, if there is one
-    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
-    pub(super) key: Option<String>,
-}
-
-/// What a new or resumed session is told, and how it is run.
-#[derive(Debug, Args)]
-pub(super) struct What {
-    /// The prompt; without it and --file, it is read from standard input
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(super) prompt: Option<String>,
-    /// Read the prompt from a file
-    #[arg(short, long, value_name = "FILE", conflicts_with = "prompt")]
-    pub(super) file: Option<PathBuf>,
-    /// A name for people
-    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
-    pub(super) name: Option<String>,
-    /// A label, as KEY=VALUE (may be repeated)
-    #[arg(long, value_name = "K=V", value_parser = pair)]
-    pub(super) label: Vec<(String, String)>,
-    /// The group it belongs to
-    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
-    pub(super) group: Option<String>,
-    /// Even where another session works in the directory; a person's lock still holds
-    #[arg(long)]
-    pub(super) force: bool,
-    /// End it after this long: 90s, 10m, 2h
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
-    pub(super) timeout: Option<Duration>,
-    /// A variable for it, as NAME=VALUE (may be repeated)
-    #[arg(long, value_name = "K=V", value_parser = pair)]
-    pub(super) env: Vec<(String, String)>,
-    /// What it may do unasked: read, default (as its own settings say), edit, full
-    #[arg(long, value_name = "MODE", default_value = "default", value_parser = permission_names())]
-    pub(super) permission: String,
-    /// Keep it there for more prompts
-    #[arg(long)]
-    pub(super) steerable: bool,
-    /// Wait until it has ended; the exit code then tells how
-    #[arg(long, conflicts_with = "steerable")]
-    pub(super) wait: bool,
-    /// Show what would be started, and start nothing
-    #[arg(long)]
-    pub(super) dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Arguments for the agent itself
-    #[arg(last = true, value_name = "ARGS")]
-    pub(super) more: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Resume {
-    /// Id or a prefix of it, or ID@DIR
-    #[arg(value_name = "ID")]
-    pub(super) id: String,
-    /// The prompt, instead of --prompt
-    #[arg(value_name = "TEXT", conflicts_with_all = ["prompt", "file"], allow_hyphen_values = true)]
-    pub(super) text: Option<String>,
-    #[command(flatten)]
-    pub(super) what: What,
-    /// In a copy, which leaves the session as it is
-    #[arg(long)]
-    pub(super) fork: bool,
-}
-
-#[derive(Debug, Args)]
 pub(super) struct Wait {
     /// Ids or prefixes of them
     #[arg(value_name = "ID", required = true)]
@@ -355,22 +274,11 @@ pub(super) struct Man {
     pub(super) dir: Option<PathBuf>,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("use NAME=VALUE".to_owned()),
-    }
-}
-
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     match patience(text)? {
         Patience::Within(time) => Ok(time),
         Patience::Endless => Err("leave it out for no limit, or use such as 90s".to_owned()),
     }
-}
-
-fn permission_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(Permission::ALL.iter().map(|(name, _)| *name))
 }
 
 fn patience(text: &str) -> Result<Patience, String> {

@@ -135,7 +135,7 @@ fn directory(here: &Here, dir: &Path, hint: &str) -> Result<std::path::PathBuf, 
 
 fn prompt(what: &What, text: Option<String>) -> Result<String, Error> {
     let way = "use -p TEXT or -f FILE, or pipe the prompt in";
-    text_of(text.or_else(|| what.prompt.clone()), what.file.as_deref(), ("prompt", way))
+    text_of(text.or_else(|| what.prompt.clone()), what.prompt_file.as_deref(), ("prompt", way))
 }
 
 /// These words, or those of a file, or what comes on standard input; `what` they are, and the way to give

@@ -1,0 +1,103 @@
+//! Words of the commands that start an agent.
+
+use super::{agent_names, duration};
+use agentctl_core::launch::Permission;
+use clap::{
+    Args,
+    builder::{NonEmptyStringValueParser, PossibleValuesParser},
+};
+use std::{path::PathBuf, time::Duration};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Launch {
+    /// Which agent
+    #[arg(value_name = "AGENT", default_value = "claude-code", value_parser = agent_names())]
+    pub(in crate::cli) agent: String,
+    #[command(flatten)]
+    pub(in crate::cli) what: What,
+    /// Where to work
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) cwd: Option<PathBuf>,
+    /// Which model, in the agent's own words
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(in crate::cli) model: Option<String>,
+    /// Words to add to the agent's own instructions
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::cli) append_system_prompt: Option<String>,
+    /// Return the session that was launched with this key before, if there is one
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(in crate::cli) key: Option<String>,
+}
+
+/// What a new or resumed session is told, and how it is run.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct What {
+    /// The prompt; without it and --prompt-file, it is read from standard input
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(in crate::cli) prompt: Option<String>,
+    /// Read the prompt from a file
+    #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "prompt")]
+    pub(in crate::cli) prompt_file: Option<PathBuf>,
+    /// A name for people
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(in crate::cli) name: Option<String>,
+    /// A label, as KEY=VALUE (may be repeated)
+    #[arg(long, value_name = "K=V", value_parser = pair)]
+    pub(in crate::cli) label: Vec<(String, String)>,
+    /// The group it belongs to
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(in crate::cli) group: Option<String>,
+    /// Even where another session works in the directory; a person's lock still holds
+    #[arg(long)]
+    pub(in crate::cli) force: bool,
+    /// End it after this long: 90s, 10m, 2h
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
+    pub(in crate::cli) timeout: Option<Duration>,
+    /// A variable for it, as NAME=VALUE (may be repeated)
+    #[arg(long, value_name = "K=V", value_parser = pair)]
+    pub(in crate::cli) env: Vec<(String, String)>,
+    /// What it may do unasked: read, default (as its own settings say), edit, full
+    #[arg(long, value_name = "MODE", default_value = "default", value_parser = permission_names())]
+    pub(in crate::cli) permission: String,
+    /// Keep it there for more prompts
+    #[arg(long)]
+    pub(in crate::cli) steerable: bool,
+    /// Wait until it has ended; the exit code then tells how
+    #[arg(long, conflicts_with = "steerable")]
+    pub(in crate::cli) wait: bool,
+    /// Show what would be started, and start nothing
+    #[arg(long)]
+    pub(in crate::cli) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+    /// Arguments for the agent itself
+    #[arg(last = true, value_name = "ARGS")]
+    pub(in crate::cli) more: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Resume {
+    /// Id or a prefix of it, or ID@DIR
+    #[arg(value_name = "ID")]
+    pub(in crate::cli) id: String,
+    /// The prompt, instead of --prompt
+    #[arg(value_name = "TEXT", conflicts_with_all = ["prompt", "prompt_file"], allow_hyphen_values = true)]
+    pub(in crate::cli) text: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) what: What,
+    /// In a copy, which leaves the session as it is
+    #[arg(long)]
+    pub(in crate::cli) fork: bool,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("use NAME=VALUE".to_owned()),
+    }
+}
+
+fn permission_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Permission::ALL.iter().map(|(name, _)| *name))
+}
