@@ -22,6 +22,7 @@
 
 pub mod agent;
 pub mod agents;
+pub mod context;
 pub mod control;
 pub mod derive;
 pub mod evidence;

@@ -8,12 +8,13 @@ use crate::{
     error::{Error, Kind},
     ops::{
         self, Here,
+        context::{Issue, Sources},
         launch::{Ask, Begun},
         wait::Until,
     },
     view,
 };
-use agentctl_core::{agents, launch::Permission, wire};
+use agentctl_core::{agents, context, launch::Permission, wire};
 use std::{
     fs,
     io::{self, IsTerminal, Read},
@@ -28,10 +29,11 @@ pub(super) fn run(here: &Here, args: Launch) -> Outcome {
         None => std::env::current_dir()
             .map_err(|why| Error::new(Kind::Io, format!("cannot tell the directory: {why}")))?,
     };
+    let cwd = directory(here, &cwd, "use --cwd to name a directory that is there")?;
     let ask = Ask {
         agent,
-        prompt: prompt(&args.what, None)?,
-        cwd: directory(here, &cwd, "use --cwd to name a directory that is there")?,
+        prompt: prompt(&args.what, None, &cwd)?,
+        cwd,
         model: args.model,
         system: args.append_system_prompt,
         key: args.key,
@@ -44,9 +46,10 @@ pub(super) fn run(here: &Here, args: Launch) -> Outcome {
 /// Goes on with a session.
 pub(super) fn resume(here: &Here, args: Resume) -> Outcome {
     let found = ops::launch::earlier(here, &args.id, args.fork)?;
+    let cwd = directory(here, &found.cwd, "it goes on where it worked: make that directory again")?;
     let ask = Ask {
-        prompt: prompt(&args.what, args.text)?,
-        cwd: directory(here, &found.cwd, "it goes on where it worked: make that directory again")?,
+        prompt: prompt(&args.what, args.text, &cwd)?,
+        cwd,
         model: found.model.clone(),
         ..ask(&args.what, found.agent)
     };
@@ -133,9 +136,27 @@ fn directory(here: &Here, dir: &Path, hint: &str) -> Result<std::path::PathBuf, 
     }
 }
 
-fn prompt(what: &What, text: Option<String>) -> Result<String, Error> {
-    let way = "use -p TEXT or -f FILE, or pipe the prompt in";
-    text_of(text.or_else(|| what.prompt.clone()), what.prompt_file.as_deref(), ("prompt", way))
+/// What it is told, with its context. A specification or an issue may be all of it: then nothing is read
+/// from standard input, which may never end.
+fn prompt(what: &What, text: Option<String>, cwd: &Path) -> Result<String, Error> {
+    let context = &what.context;
+    let issue = context.issue.as_deref();
+    let issue = issue.map(|word| Issue::named(word, context.repo.as_deref())).transpose()?;
+    let sources = Sources {
+        spec: context.spec.clone(),
+        issue,
+        files: context.file.clone(),
+        limit: context.max_file_size,
+    };
+    let words = text.or_else(|| what.prompt.clone());
+    let words = match (words, &what.prompt_file) {
+        (None, None) if sources.are_a_task() => String::new(),
+        (words, file) => {
+            let way = "use -p TEXT or -f FILE, or pipe the prompt in";
+            text_of(words, file.as_deref(), ("prompt", way))?
+        }
+    };
+    Ok(context::before(&sources.gather(cwd)?, &words))
 }
 
 /// These words, or those of a file, or what comes on standard input; `what` they are, and the way to give

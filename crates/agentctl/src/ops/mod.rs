@@ -1,6 +1,8 @@
 //! What the program does: observe, act, and observe again. Returns values, prints nothing.
 
 pub(crate) mod attach;
+mod command;
+pub(crate) mod context;
 pub(crate) mod decide;
 mod dirs;
 pub(crate) mod doctor;

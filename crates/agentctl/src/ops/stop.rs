@@ -1,6 +1,6 @@
 //! Ends a session: the processes that have it loaded, and what they started.
 
-use super::{Here, interrupt::interrupt, list, status::status};
+use super::{Here, command::said, interrupt::interrupt, list, status::status};
 use crate::{
     error::{Error, Kind},
     host::{self, How, Refused, end},
@@ -17,14 +17,12 @@ use agentctl_core::{
     observe::History,
     proof::Rule,
     select::Filter,
-    text::one_line,
     wire::{Asked, Certificate, Death, Orphan, Problem, Session, StateName},
 };
 use std::{
     fs,
-    io::Read,
     path::PathBuf,
-    process::{Command, Stdio},
+    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -283,8 +281,7 @@ fn natively(
     let mut command = Command::new(&program);
     command.args(words).envs(own.unwrap_or_default());
     let line = format!("{} {}", agent.card().binary, words.join(" "));
-    let said = said_within(&mut command, NATIVE);
-    if let Err(why) = said {
+    if let Err(why) = said(&mut command, NATIVE) {
         return Err(refuse(session, &format!("`{line}` {why}")).hint("give that command yourself"));
     }
     let until = Instant::now() + manner.grace;
@@ -299,29 +296,4 @@ fn natively(
         signal: None,
     };
     Ok(key.map(death).into_iter().collect())
-}
-
-/// Runs a command to its good end; an error says how it ended, with its last line.
-fn said_within(command: &mut Command, time: Duration) -> Result<(), String> {
-    let piped = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut child = piped.map_err(|why| format!("cannot be run: {why}"))?;
-    let until = Instant::now() + time;
-    let status = loop {
-        match child.try_wait().map_err(|why| format!("cannot be waited for: {why}"))? {
-            Some(status) => break status,
-            None if Instant::now() < until => thread::sleep(TICK),
-            None => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("did not end within {time:?}"));
-            }
-        }
-    };
-    if status.success() {
-        return Ok(());
-    }
-    let mut said = String::new();
-    let _ = child.stderr.take().map(|pipe| pipe.take(4096).read_to_string(&mut said));
-    let last = said.lines().rfind(|line| !line.trim().is_empty()).map(one_line);
-    Err(format!("ended with {status}{}", last.map_or(String::new(), |last| format!(": {last}"))))
 }

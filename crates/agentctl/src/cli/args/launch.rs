@@ -38,6 +38,8 @@ pub(in crate::cli) struct What {
     /// Read the prompt from a file
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "prompt")]
     pub(in crate::cli) prompt_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) context: Context,
     /// A name for people
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) name: Option<String>,
@@ -76,6 +78,26 @@ pub(in crate::cli) struct What {
     pub(in crate::cli) more: Vec<String>,
 }
 
+/// What is put before the prompt.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Context {
+    /// Put this file before the prompt (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) file: Vec<PathBuf>,
+    /// Put this specification before the prompt; it may be all of it
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) spec: Option<PathBuf>,
+    /// Put this issue on GitHub before the prompt, as `gh` tells it; it may be all of it
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(in crate::cli) issue: Option<String>,
+    /// Where the issue is, as OWNER/NAME; without it, the repository of the directory
+    #[arg(long, value_name = "REPO", requires = "issue")]
+    pub(in crate::cli) repo: Option<String>,
+    /// How long a file may be: bytes, or such as 200k, 1m
+    #[arg(long, value_name = "SIZE", default_value = "50k", value_parser = size)]
+    pub(in crate::cli) max_file_size: u64,
+}
+
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Resume {
     /// Id or a prefix of it, or ID@DIR
@@ -100,4 +122,19 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 fn permission_names() -> PossibleValuesParser {
     PossibleValuesParser::new(Permission::ALL.iter().map(|(name, _)| *name))
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let unit = match text[digits..].to_ascii_lowercase().as_str() {
+        "" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        _ => return Err("use bytes, or such as 200k or 1m".to_owned()),
+    };
+    match text[..digits].parse::<u32>() {
+        Ok(0) => Err("nothing would fit".to_owned()),
+        Ok(count) => Ok(u64::from(count) * unit),
+        Err(_) => Err("use bytes, or such as 200k or 1m".to_owned()),
+    }
 }
