@@ -31,6 +31,7 @@ pub mod hosted;
 pub mod ident;
 pub mod launch;
 pub mod lines;
+pub mod matrix;
 pub mod observe;
 pub mod policy;
 pub mod proof;
