@@ -2,6 +2,7 @@
 
 mod cli;
 mod error;
+mod git;
 mod host;
 mod intents;
 mod ops;

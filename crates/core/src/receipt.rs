@@ -57,6 +57,15 @@ pub struct Launched {
     /// Where it keeps its sessions: whoever asks later may have another environment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<PathBuf>,
+    /// The branch that was checked out where it was launched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that was checked out there: what it changed is what differs from that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The main worktree of the repository, where a worktree was made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo: Option<PathBuf>,
     /// How it ended, if its parent saw that.
     #[serde(skip)]
     pub exit: Option<Exit>,

@@ -31,9 +31,10 @@ const NOT_FOR_FACES: &[&str] = &["host", "derive"];
 #[rustfmt::skip]
 const ROOMS: &[Room] = &[
     Room { name: "host", may: &[], core_not: &["agents", "derive"] },
+    Room { name: "git", may: &[], core_not: &["agents", "derive", "policy"] },
     Room { name: "intents", may: &[], core_not: &["agents", "derive", "policy"] },
     Room { name: "shim", may: &["host"], core_not: &["agents", "derive"] },
-    Room { name: "ops", may: &["host", "intents", "shim"], core_not: &[] },
+    Room { name: "ops", may: &["git", "host", "intents", "shim"], core_not: &[] },
     Room { name: "notify", may: &["intents"], core_not: &["agents", "derive"] },
     Room { name: "daemon", may: &["ops", "host", "intents", "notify", "web"], core_not: &[] },
     Room { name: "view", may: &[], core_not: NOT_FOR_FACES },

@@ -79,6 +79,7 @@ fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {
         steerable: what.steerable,
         more: what.more.clone(),
         earlier: None,
+        tree: None,
     }
 }
 

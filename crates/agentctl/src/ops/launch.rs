@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Kind},
+    git,
     host::LAUNCHES,
     places,
     write::make_dir,
@@ -60,6 +61,8 @@ pub(crate) struct Ask {
     pub(crate) more: Vec<String>,
     /// The conversation to go on with.
     pub(crate) earlier: Option<Before>,
+    /// The worktree that was made for it.
+    pub(crate) tree: Option<git::Tree>,
 }
 
 /// What a launch would do.
@@ -291,6 +294,10 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
     };
     let mut labels = ask.labels.clone();
     labels.extend(ask.name.clone().map(|name| ("name".to_owned(), name)));
+    let (branch, base) = match &ask.tree {
+        Some(tree) => (Some(tree.branch.clone()), Some(tree.base_commit.clone())),
+        None => git::head(&ask.cwd).map_or((None, None), |head| (head.branch, Some(head.commit))),
+    };
     Launched {
         schema: SCHEMA,
         launch: launch.to_owned(),
@@ -305,6 +312,9 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
         deadline: ask.timeout.and_then(after),
         input: None,
         stores: stores(ask),
+        branch,
+        base,
+        repo: ask.tree.as_ref().map(|tree| tree.repo.clone()),
         exit: None,
     }
 }

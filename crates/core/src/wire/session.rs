@@ -239,6 +239,7 @@ impl Session {
             exit_code: exit.and_then(|exit| exit.shown()),
             ended_at: self.ended_at.map(|at| exit.map_or(at, |exit| exit.at)),
             outcome: if overdue { Some("timed out".to_owned()) } else { self.outcome },
+            branch: self.branch.or(launch.branch),
             group: launch.group,
             labels: launch.labels,
             overdue: self.live && launch.deadline.is_some_and(|deadline| deadline < now),

@@ -1,0 +1,225 @@
+//! New worktrees, and taking back one that nobody used.
+
+use super::{
+    base::Base,
+    command::{Said, git},
+    names::beside,
+    repo::Repo,
+};
+use crate::error::{Error, Kind};
+use agentctl_core::text::one_line;
+use rustix::fs::{FlockOperation, flock};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+/// A worktree that is asked for.
+pub(crate) struct NewTree<'a> {
+    /// Its branch: a new one, or one that is checked out nowhere.
+    pub(crate) branch: &'a str,
+    /// What a new branch starts from; else what is checked out where it was asked.
+    pub(crate) base: Option<&'a str>,
+    /// Where; else beside the repository.
+    pub(crate) path: Option<&'a Path>,
+}
+
+/// A worktree that was made, or with [`Repo::plan`] would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tree {
+    pub(crate) path: PathBuf,
+    pub(crate) branch: String,
+    /// The commit it starts from.
+    pub(crate) base_commit: String,
+    /// The main worktree of its repository.
+    pub(crate) repo: PathBuf,
+    /// The branch is new too.
+    pub(crate) created_branch: bool,
+    /// What the person should know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Repo {
+    /// What [`Repo::add_worktree`] would make; nothing is made.
+    pub(crate) fn plan(&self, new: &NewTree<'_>) -> Result<Tree, Error> {
+        self.well_named(new.branch)?;
+        let there = self.commit(&format!("refs/heads/{}", new.branch))?;
+        let base = match (&there, new.base) {
+            (Some(commit), None) => Base { commit: commit.clone(), note: None },
+            (Some(_), Some(_)) | (None, _) => self.base(new.base)?,
+        };
+        if let Some(commit) = &there {
+            self.is_free(new.branch)?;
+            if *commit != base.commit {
+                return Err(elsewhere(new));
+            }
+        }
+        let base_commit = base.commit;
+        let path = match new.path {
+            Some(path) => self.free_path(path)?,
+            None => beside(&self.main, new.branch, |path| fs::symlink_metadata(path).is_err()),
+        };
+        let mut notes: Vec<String> = base.note.into_iter().collect();
+        notes.extend(self.notes(new, &base_commit, there.is_some())?);
+        Ok(Tree {
+            path,
+            branch: new.branch.to_owned(),
+            base_commit,
+            repo: self.main.clone(),
+            created_branch: there.is_none(),
+            notes,
+        })
+    }
+
+    /// Makes a worktree. Whoever else makes one of the same repository meanwhile is waited for, but
+    /// not while files are checked out.
+    pub(crate) fn add_worktree(&self, new: &NewTree<'_>) -> Result<Tree, Error> {
+        let tree = {
+            let _turn = self.turn();
+            let tree = self.plan(new)?;
+            let made = self.register(&tree)?;
+            if !made.yes {
+                return Err(not_made(&tree, &made));
+            }
+            tree
+        };
+        // As `git worktree add` does it.
+        let files = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
+        let filled = git(&tree.path).words(files).ask()?;
+        if !filled.yes {
+            let why = not_made(&tree, &filled);
+            let _ = self.forget(&tree, &["--force"]);
+            return Err(why);
+        }
+        Ok(tree)
+    }
+
+    /// Removes a worktree that was just made, and its branch if that was made too. What anybody has
+    /// changed there since is left as it is, and is the error.
+    pub(crate) fn remove_new(&self, tree: &Tree) -> Result<(), Error> {
+        let left = |why: &str| {
+            let path = one_line(&tree.path.to_string_lossy());
+            Error::new(Kind::Refused, format!("{path} is left as it is: {why}"))
+                .hint(format!("`agentctl worktree clean {path}` looks closer"))
+        };
+        let head = git(&tree.path).words(["rev-parse", "--verify", "HEAD^{commit}"]).line()?;
+        let branch = git(&tree.path).words(["symbolic-ref", "--quiet", "HEAD"]).line_if_any()?;
+        if head != tree.base_commit || branch != Some(format!("refs/heads/{}", tree.branch)) {
+            return Err(left("another commit is checked out there"));
+        }
+        let status = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignored"];
+        if !git(&tree.path).words(status).out()?.is_empty() {
+            return Err(left("files were changed there"));
+        }
+        self.forget(tree, &[])
+    }
+
+    fn forget(&self, tree: &Tree, how: &[&str]) -> Result<(), Error> {
+        let _turn = self.turn();
+        let words = ["worktree", "remove"].into_iter().chain(how.iter().copied()).chain(["--"]);
+        git(&self.main).words(words).words([&tree.path]).out()?;
+        if tree.created_branch {
+            self.delete_branch(&tree.branch, &tree.base_commit)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a branch if it is still at that commit.
+    pub(crate) fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), Error> {
+        let name = format!("refs/heads/{branch}");
+        git(&self.main).words(["update-ref", "-d", &name, commit]).out().map(drop)
+    }
+
+    fn register(&self, tree: &Tree) -> Result<Said, Error> {
+        let call = git(&self.root).words(["worktree", "add", "--quiet", "--no-checkout"]);
+        let call = match tree.created_branch {
+            true => call.words(["--no-track", "-b", &tree.branch]),
+            false => call,
+        };
+        let from = if tree.created_branch { &tree.base_commit } else { &tree.branch };
+        call.words([OsStr::new("--"), tree.path.as_os_str(), OsStr::new(from)]).ask()
+    }
+
+    /// One at a time: git's own locks fail where they could wait. The kernel gives it back, and a file
+    /// system without such locks leaves it to git's.
+    fn turn(&self) -> Option<File> {
+        let dir = File::open(&self.common).ok()?;
+        flock(&dir, FlockOperation::LockExclusive).ok()?;
+        Some(dir)
+    }
+
+    fn well_named(&self, branch: &str) -> Result<(), Error> {
+        let name = format!("refs/heads/{branch}");
+        let fits = git(&self.root).words(["check-ref-format", &name]).ask()?.yes;
+        match fits && !branch.starts_with('-') && branch != "HEAD" {
+            true => Ok(()),
+            false => {
+                let what = format!("git takes no branch of the name {}", one_line(branch));
+                Err(Error::new(Kind::Usage, what)
+                    .hint("use letters, digits, - and /, such as try/login"))
+            }
+        }
+    }
+
+    /// Nobody has checked that branch out.
+    fn is_free(&self, branch: &str) -> Result<(), Error> {
+        let trees = self.trees()?;
+        let Some(tree) = trees.iter().find(|tree| tree.branch.as_deref() == Some(branch)) else {
+            return Ok(());
+        };
+        let (branch, path) = (one_line(branch), one_line(&tree.path.to_string_lossy()));
+        let what = format!("the branch {branch} is checked out in {path}");
+        Err(Error::new(Kind::Refused, what).hint(match &tree.prunable {
+            Some(_) => "that directory is gone: `git worktree prune` forgets it".to_owned(),
+            None => format!("use another --branch, or --cwd {path} to work there"),
+        }))
+    }
+
+    fn free_path(&self, path: &Path) -> Result<PathBuf, Error> {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let empty = || fs::read_dir(&path).is_ok_and(|mut dir| dir.next().is_none());
+        match fs::symlink_metadata(&path).is_err() || empty() {
+            true => Ok(path),
+            false => {
+                let what = format!("{} is there already", one_line(&path.to_string_lossy()));
+                Err(Error::new(Kind::Usage, what).hint("name a directory that is not there yet"))
+            }
+        }
+    }
+
+    fn notes(&self, new: &NewTree<'_>, commit: &str, there: bool) -> Result<Vec<String>, Error> {
+        let mut notes = Vec::new();
+        let remote = format!("refs/remotes/origin/{}", new.branch);
+        if !there && new.base.is_none() && self.commit(&remote)?.is_some() {
+            let branch = one_line(new.branch);
+            notes.push(format!(
+                "origin has a branch {branch} too; --base-branch origin/{branch} starts from that"
+            ));
+        }
+        let status = git(&self.root).words(["status", "--porcelain", "-z"]).out()?;
+        if !status.is_empty() {
+            let root = one_line(&self.root.to_string_lossy());
+            notes.push(format!("uncommitted changes in {root} are not carried over"));
+        }
+        let modules = format!("{commit}:.gitmodules");
+        if git(&self.root).words(["cat-file", "-e", &modules]).ask()?.yes {
+            let how = "`git submodule update --init` in the worktree fetches them";
+            notes.push(format!("submodules are left empty; {how}"));
+        }
+        Ok(notes)
+    }
+}
+
+fn elsewhere(new: &NewTree<'_>) -> Error {
+    let (branch, base) = (one_line(new.branch), one_line(new.base.unwrap_or_default()));
+    let what = format!("the branch {branch} is there already, and is not at {base}");
+    Error::new(Kind::Usage, what)
+        .hint("leave --base-branch out to go on with that branch, or use another --branch")
+}
+
+fn not_made(tree: &Tree, said: &Said) -> Error {
+    let path = one_line(&tree.path.to_string_lossy());
+    Error::new(Kind::Refused, format!("cannot make the worktree {path}: {}", said.complaint()))
+        .hint("nothing was left behind; `git worktree list` shows what is there")
+}

@@ -1,0 +1,166 @@
+//! One call of the `git` command, and what it says when it fails.
+
+use crate::error::{Error, Kind};
+use agentctl_core::text::one_line;
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    os::unix::ffi::OsStringExt,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+/// Variables that would make git speak of another repository than that of the directory: they are
+/// set for whoever runs us in a hook.
+const OF_A_REPOSITORY: &[&str] = &[
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+];
+/// Programs that a repository would have run, and what people set for their own eyes.
+const SETTINGS: &[&str] = &[
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.quotePath=false",
+    "core.pager=cat",
+    "advice.detachedHead=false",
+    "submodule.recurse=false",
+];
+
+/// A call of git in a directory.
+pub(super) struct Git {
+    command: Command,
+    dir: PathBuf,
+    what: String,
+}
+
+/// A call that was made: whether git said yes, and its words.
+pub(super) struct Said {
+    pub(super) yes: bool,
+    pub(super) code: Option<i32>,
+    pub(super) out: Vec<u8>,
+    err: Vec<u8>,
+    dir: PathBuf,
+    what: String,
+}
+
+/// A call of git in that directory.
+pub(super) fn git(dir: &Path) -> Git {
+    let mut command = Command::new("git");
+    for name in OF_A_REPOSITORY {
+        command.env_remove(name);
+    }
+    command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
+    command.stdin(Stdio::null()).arg("-C").arg(dir).arg("--no-pager");
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    Git { command, dir: dir.to_owned(), what: String::new() }
+}
+
+impl Git {
+    /// With these words; the first one that is no option names the call in errors.
+    pub(super) fn words<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+        for word in words {
+            if self.what.is_empty() {
+                self.what = word.as_ref().to_string_lossy().into_owned();
+            }
+            self.command.arg(word);
+        }
+        self
+    }
+
+    /// Makes the call, whatever git says to it.
+    pub(super) fn ask(mut self) -> Result<Said, Error> {
+        let made = self.command.output().map_err(|why| match why.kind() {
+            io::ErrorKind::NotFound => {
+                Error::new(Kind::Io, "git is not installed: no `git` on PATH")
+                    .hint("worktrees and differences are git's: install it")
+            }
+            _ => Error::new(Kind::Io, format!("cannot run git: {why}")),
+        })?;
+        let Output { status, stdout: out, stderr: err } = made;
+        let (yes, code) = (status.success(), status.code());
+        Ok(Said { yes, code, out, err, dir: self.dir, what: self.what })
+    }
+
+    /// Makes a call that must succeed.
+    pub(super) fn out(self) -> Result<Vec<u8>, Error> {
+        let said = self.ask()?;
+        if said.yes { Ok(said.out) } else { Err(said.error()) }
+    }
+
+    /// The one line that a call must print.
+    pub(super) fn line(self) -> Result<String, Error> {
+        Ok(String::from_utf8_lossy(without_newline(&self.out()?)).into_owned())
+    }
+
+    /// The one path that a call must print.
+    pub(super) fn path(self) -> Result<PathBuf, Error> {
+        Ok(path(without_newline(&self.out()?)))
+    }
+
+    /// The one line that a call prints if the answer is yes.
+    pub(super) fn line_if_any(self) -> Result<Option<String>, Error> {
+        let said = self.ask()?;
+        let line = || String::from_utf8_lossy(without_newline(&said.out)).into_owned();
+        Ok(said.yes.then(line).filter(|line| !line.is_empty()))
+    }
+}
+
+impl Said {
+    /// Git's own complaint, in one line.
+    pub(super) fn complaint(&self) -> String {
+        let said = String::from_utf8_lossy(&self.err);
+        let fatal = said.lines().rev().find_map(|line| line.strip_prefix("fatal: "));
+        let error = || said.lines().find_map(|line| line.strip_prefix("error: "));
+        let any = || said.lines().rev().find(|line| !line.trim().is_empty());
+        one_line(fatal.or_else(error).or_else(any).unwrap_or("git gave no reason"))
+    }
+
+    /// What a failed call means to the person.
+    pub(super) fn error(&self) -> Error {
+        let (dir, said) = (one_line(&self.dir.to_string_lossy()), self.complaint());
+        let is = |words: &str| said.contains(words);
+        if is("not a git repository") {
+            return Error::new(Kind::Usage, format!("{dir} is in no git repository"))
+                .hint("name a directory of a repository, or make one with `git init`");
+        }
+        if is("dubious ownership") {
+            let what = format!("git does not trust {dir}: it belongs to another user");
+            return Error::new(Kind::Refused, what)
+                .hint(format!("if you do, run `git config --global --add safe.directory {dir}`"));
+        }
+        if is("cannot change to") {
+            return Error::new(Kind::Usage, format!("cannot work in {dir}: it is not there"));
+        }
+        let what = &self.what;
+        Error::new(Kind::Io, format!("git {what} failed in {dir}: {said}"))
+    }
+}
+
+/// A path as git prints it: bytes.
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    OsString::from_vec(bytes.to_vec()).into()
+}
+
+/// What stands between the NULs of an answer.
+pub(super) fn parts(out: &[u8]) -> impl Iterator<Item = &[u8]> {
+    out.split(|byte| *byte == 0).filter(|part| !part.is_empty())
+}
+
+fn without_newline(out: &[u8]) -> &[u8] {
+    out.strip_suffix(b"\n").unwrap_or(out)
+}
