@@ -1,11 +1,10 @@
 //! The program's one error: a kind, which fixes the exit code and the JSON `kind`; a message; a hint.
 
-use serde::Serialize;
+use agentctl_core::wire::Failure;
 use std::{fmt, io, path::Path};
 
 /// What went wrong, as scripts tell it apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The answer is no.
     No,
@@ -45,6 +44,24 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// As programs read it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Usage => "usage",
+            Self::NoSession => "no_session",
+            Self::Ambiguous => "ambiguous",
+            Self::Refused => "refused",
+            Self::NotStarted => "not_started",
+            Self::TimedOut => "timed_out",
+            Self::Problems => "problems",
+            Self::Unreadable => "unreadable",
+            Self::Io => "io",
+        }
+    }
+}
+
 /// What is told to the person.
 #[derive(Debug)]
 pub(crate) struct Error {
@@ -68,6 +85,13 @@ impl Error {
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        let (kind, hint) = (error.kind.name().to_owned(), error.hint.clone());
+        Self { kind, message: error.message.clone(), hint }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
 mod launch;
+mod slots;
 mod upkeep;
 
 pub(super) use launch::{Launch, Resume, What};

@@ -1,5 +1,10 @@
 //! `agentctl launch AGENT` and `agentctl resume ID`
 
+mod many;
+mod prompt;
+
+pub(super) use prompt::text_of;
+
 use super::{
     args::{Launch, Resume, What},
     run::Outcome,
@@ -8,39 +13,88 @@ use crate::{
     error::{Error, Kind},
     ops::{
         self, Here,
-        context::{Issue, Sources},
-        launch::{Ask, Begun},
+        launch::{Ask, Place, Wanted},
         wait::Until,
     },
     view,
 };
-use agentctl_core::{agents, context, launch::Permission, wire};
+use agentctl_core::{
+    agent::Agent,
+    agents,
+    launch::Permission,
+    matrix::Slot,
+    wire::{self, Session},
+};
+use many::Several;
+use prompt::prompt;
 use std::{
     fs,
-    io::{self, IsTerminal, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-/// Starts an agent.
+/// The agent that is meant where none is named.
+const USUAL: &str = "claude-code";
+
+/// Starts an agent, or several.
 pub(super) fn run(here: &Here, args: Launch) -> Outcome {
-    let agent = agents::named(&args.agent).expect("clap lets only known names pass");
-    let cwd = match &args.cwd {
-        Some(dir) => dir.clone(),
+    let named = |name: &str| agents::named(name).expect("clap lets only known names pass");
+    let slots =
+        args.slots.adapters.iter().map(|(name, model)| Slot::new(named(name), model.clone()));
+    let mut slots: Vec<Slot> = slots.collect();
+    if let Some(file) = &args.matrix {
+        return Several::of_file(here, &args, file)?.launch();
+    }
+    if slots.len() > 1 {
+        return Several::new(here, &args, slots)?.launch();
+    }
+    let slot = slots.pop().unwrap_or_else(|| {
+        let name = args.agent.as_deref().unwrap_or(USUAL);
+        Slot::new(named(name), args.slots.model.clone())
+    });
+    let cwd = cwd(here, &args, args.worktree.as_deref())?;
+    let place = place(here, &args, slot.agent, &cwd)?;
+    let ask = Ask {
+        prompt: prompt(&args.what, None, &cwd)?,
+        cwd,
+        model: slot.model,
+        system: args.append_system_prompt.clone(),
+        key: args.key.clone(),
+        place,
+        ..ask(&args.what, slot.agent)
+    };
+    finish(here, &ask, &args.what)
+}
+
+/// Where to work: as it is asked for, else in `other`, else where the command is given.
+fn cwd(here: &Here, args: &Launch, other: Option<&Path>) -> Result<PathBuf, Error> {
+    let cwd = match args.cwd.as_deref().or(other) {
+        Some(dir) => dir.to_owned(),
         None => std::env::current_dir()
             .map_err(|why| Error::new(Kind::Io, format!("cannot tell the directory: {why}")))?,
     };
-    let cwd = directory(here, &cwd, "use --cwd to name a directory that is there")?;
-    let ask = Ask {
-        agent,
-        prompt: prompt(&args.what, None, &cwd)?,
-        cwd,
-        model: args.model,
-        system: args.append_system_prompt,
-        key: args.key,
-        earlier: None,
-        ..ask(&args.what, agent)
+    directory(here, &cwd, "use --cwd to name a directory that is there")
+}
+
+/// In a worktree of its own, if one is asked for.
+fn place(here: &Here, args: &Launch, agent: &dyn Agent, cwd: &Path) -> Result<Place, Error> {
+    let Some(repo) = &args.worktree else {
+        return match args.base_branch {
+            Some(_) => Err(Error::new(Kind::Usage, "--base-branch is for a worktree")
+                .hint("--worktree REPO makes one")),
+            None => Ok(Place::Given),
+        };
     };
-    finish(here, &ask, &args.what)
+    let branch = args.branch.clone().unwrap_or_else(|| ops::launch::fresh_branch(agent));
+    let wanted = Wanted::new(cwd, branch, args.base_branch.clone())?;
+    let repo = directory(here, repo, "use --worktree with a repository that is there")?;
+    match wanted.is_of(&repo)? {
+        true => Ok(Place::Wanted(wanted)),
+        false => {
+            let (cwd, repo) = (cwd.display(), repo.display());
+            Err(Error::new(Kind::Usage, format!("{cwd} is not in the repository {repo}"))
+                .hint("leave --cwd out to work at the top of the worktree"))
+        }
+    }
 }
 
 /// Goes on with a session.
@@ -61,11 +115,11 @@ pub(super) fn resume(here: &Here, args: Resume) -> Outcome {
     finish(here, &Ask { earlier: Some(found), labels, group, ..ask }, &args.what)
 }
 
-fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {
+fn ask(what: &What, agent: &'static dyn Agent) -> Ask {
     Ask {
         agent,
         prompt: String::new(),
-        cwd: std::path::PathBuf::new(),
+        cwd: PathBuf::new(),
         model: None,
         name: what.name.clone(),
         labels: what.label.iter().cloned().collect(),
@@ -73,13 +127,13 @@ fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {
         force: what.force,
         timeout: what.timeout,
         env: what.env.clone(),
-        permission: Permission::named(&what.permission).unwrap_or_default(),
+        permission: what.permission.as_deref().and_then(Permission::named).unwrap_or_default(),
         system: None,
         key: None,
         steerable: what.steerable,
         more: what.more.clone(),
+        place: Place::Given,
         earlier: None,
-        tree: None,
     }
 }
 
@@ -92,26 +146,21 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         }
         return Ok(0);
     }
-    let (mut session, reused) = match ops::launch::launch(here, ask)? {
-        Begun::Now(session) => (session, false),
-        Begun::Before(session) => (session, true),
-    };
+    let begun = ops::launch::launch(here, ask)?;
+    let (mut session, reused) = (begun.session, begun.reused);
     if !what.json {
         view::launch::started(&session, ops::launch::bound_to().filter(|_| !reused).as_deref())?;
+        view::launch::notes(&begun.notes);
         if reused {
             view::note("it was launched before with this key; nothing was started");
         }
     }
-    if let Some(id) = session.id.clone().filter(|_| what.wait) {
-        let wait = ops::wait::Ask {
-            names: vec![id.clone()],
-            until: Until::Ended,
-            any: false,
-            timeout: None,
-        };
-        let waited = ops::wait::wait(here, &wait);
+    if what.wait
+        && let Some(id) = session.id.clone()
+    {
+        let waited = wait(here, vec![id.clone()]);
         let waited = waited.map_err(|why| why.hint(format!("it was launched as {id}")))?;
-        session = waited.sessions.into_iter().next().unwrap_or(session);
+        session = waited.into_iter().next().unwrap_or(session);
         if !what.json {
             let outcome = session.outcome.as_deref().unwrap_or(session.state.name());
             view::note(&format!("it is over: {outcome}"));
@@ -119,13 +168,19 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
     }
     let code = u8::from(what.wait && !super::wait::is_good(&session));
     if what.json {
-        let log = session.log.clone();
-        view::json(&wire::Launch { schema: wire::SCHEMA, session, reused, log })?;
+        let (log, notes) = (session.log.clone(), begun.notes);
+        view::json(&wire::Launch { schema: wire::SCHEMA, session, reused, notes, log })?;
     }
     Ok(code)
 }
 
-fn directory(here: &Here, dir: &Path, hint: &str) -> Result<std::path::PathBuf, Error> {
+/// Waits until all have ended.
+fn wait(here: &Here, names: Vec<String>) -> Result<Vec<Session>, Error> {
+    let ask = ops::wait::Ask { names, until: Until::Ended, any: false, timeout: None };
+    ops::wait::wait(here, &ask).map(|waited| waited.sessions)
+}
+
+fn directory(here: &Here, dir: &Path, hint: &str) -> Result<PathBuf, Error> {
     let dir = ops::absolute(here, dir);
     match fs::metadata(&dir) {
         Ok(stat) if stat.is_dir() => Ok(dir),
@@ -135,67 +190,4 @@ fn directory(here: &Here, dir: &Path, hint: &str) -> Result<std::path::PathBuf, 
                 .hint(hint))
         }
     }
-}
-
-/// What it is told, with its context. A specification or an issue may be all of it: then nothing is read
-/// from standard input, which may never end.
-fn prompt(what: &What, text: Option<String>, cwd: &Path) -> Result<String, Error> {
-    let context = &what.context;
-    let issue = context.issue.as_deref();
-    let issue = issue.map(|word| Issue::named(word, context.repo.as_deref())).transpose()?;
-    let sources = Sources {
-        spec: context.spec.clone(),
-        issue,
-        files: context.file.clone(),
-        limit: context.max_file_size,
-    };
-    let words = text.or_else(|| what.prompt.clone());
-    let words = match (words, &what.prompt_file) {
-        (None, None) if sources.are_a_task() => String::new(),
-        (words, file) => {
-            let way = "use -p TEXT or -f FILE, or pipe the prompt in";
-            text_of(words, file.as_deref(), ("prompt", way))?
-        }
-    };
-    Ok(context::before(&sources.gather(cwd)?, &words))
-}
-
-/// These words, or those of a file, or what comes on standard input; `what` they are, and the way to give
-/// them, is told where they are missing.
-pub(super) fn text_of(
-    text: Option<String>,
-    file: Option<&Path>,
-    (what, way): (&str, &str),
-) -> Result<String, Error> {
-    let (words, from) = match (text, file) {
-        (Some(text), _) => (text, format!("the {what}")),
-        (None, Some(file)) => {
-            let name = file.display().to_string();
-            let read = fs::read(file)
-                .map_err(|why| Error::new(Kind::Usage, format!("cannot read {name}: {why}")))?;
-            (utf8(read, &name)?, name)
-        }
-        (None, None) => {
-            if io::stdin().is_terminal() {
-                return Err(Error::new(Kind::Usage, format!("no {what}")).hint(way));
-            }
-            let mut read = Vec::new();
-            io::stdin()
-                .lock()
-                .read_to_end(&mut read)
-                .map_err(|why| Error::new(Kind::Io, format!("cannot read the {what}: {why}")))?;
-            (utf8(read, "standard input")?, "standard input".to_owned())
-        }
-    };
-    match words.trim().is_empty() {
-        true => Err(Error::new(Kind::Usage, format!("{from} is empty")).hint(way)),
-        false => Ok(words),
-    }
-}
-
-fn utf8(bytes: Vec<u8>, from: &str) -> Result<String, Error> {
-    String::from_utf8(bytes).map_err(|why| {
-        let at = why.utf8_error().valid_up_to();
-        Error::new(Kind::Usage, format!("{from} is no text: byte {at} is not UTF-8"))
-    })
 }

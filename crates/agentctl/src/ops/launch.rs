@@ -1,7 +1,12 @@
 //! Starts an agent, and returns once its session is really there.
 
 mod hosted;
+mod many;
 mod start;
+mod tree;
+
+pub(crate) use many::{Slot, fresh_group, many};
+pub(crate) use tree::{Place, Wanted};
 
 use super::{
     Here,
@@ -11,7 +16,7 @@ use super::{
 };
 use crate::{
     error::{Error, Kind},
-    git,
+    git::{self, Tree},
     host::LAUNCHES,
     places,
     write::make_dir,
@@ -25,7 +30,7 @@ use agentctl_core::{
     launch::{self, Earlier, Input, Permission, Plan},
     policy::Sharing,
     receipt::{Launched, SCHEMA},
-    wire::{self, DryRun, Session},
+    wire::{self, DryRun, PlannedTree, Session},
 };
 use hosted::Hosting;
 use jiff::{SignedDuration, Timestamp};
@@ -43,6 +48,7 @@ const OPEN: usize = 60 << 10;
 const KEYED: Duration = Duration::from_secs(90);
 
 /// What is asked for.
+#[derive(Clone)]
 pub(crate) struct Ask {
     pub(crate) agent: &'static dyn Agent,
     pub(crate) prompt: String,
@@ -61,12 +67,25 @@ pub(crate) struct Ask {
     pub(crate) more: Vec<String>,
     /// The conversation to go on with.
     pub(crate) earlier: Option<Before>,
-    /// The worktree that was made for it.
-    pub(crate) tree: Option<git::Tree>,
+    /// Whether it has a worktree of its own.
+    pub(crate) place: Place,
+}
+
+impl Ask {
+    /// The worktree that was made for it, or would be.
+    fn tree(&self) -> Option<&Tree> {
+        match &self.place {
+            Place::Made(tree) => Some(tree),
+            Place::Given | Place::Wanted(_) => None,
+        }
+    }
 }
 
 /// What a launch would do.
 pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
+    if let Place::Wanted(wanted) = &ask.place {
+        return dry(here, &wanted.planned(ask)?);
+    }
     if let Some(server) = ask.agent.hosted() {
         return hosted::dry(here, ask, server);
     }
@@ -85,18 +104,28 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
         }
         .to_owned(),
         requests: Vec::new(),
+        worktree: worktree(ask),
     })
+}
+
+/// A session that was launched.
+pub(crate) struct Begun {
+    pub(crate) session: Session,
+    /// It was launched before, with the same key.
+    pub(crate) reused: bool,
+    /// What the person should know.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Launches an agent, or returns the session that was launched under the same key.
 pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
     let started = || {
         let state = places::known_state()?;
-        let Some(key) = &ask.key else { return launch_in(here, ask, &state).map(Begun::Now) };
+        let Some(key) = &ask.key else { return placed(here, ask, &state) };
         let _claimed = Claimed::key(&state, key, KEYED)?;
         match of_key(&here.again(), ask, key)? {
-            None => launch_in(here, ask, &state).map(Begun::Now),
-            Some(session) => Ok(Begun::Before(session)),
+            None => placed(here, ask, &state),
+            Some(session) => Ok(Begun { session, reused: true, notes: Vec::new() }),
         }
     };
     started().map_err(|why| match why.kind {
@@ -105,12 +134,13 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
     })
 }
 
-/// A session that was launched.
-pub(crate) enum Begun {
-    /// Just now.
-    Now(Session),
-    /// Before, with the same key.
-    Before(Session),
+/// Launches where it is to work, which may have to be made first.
+fn placed(here: &Here, ask: &Ask, state: &Path) -> Result<Begun, Error> {
+    let (session, notes) = match &ask.place {
+        Place::Given | Place::Made(_) => (launch_in(here, ask, state)?, Vec::new()),
+        Place::Wanted(wanted) => wanted.launch(ask, |ask| launch_in(here, ask, state))?,
+    };
+    Ok(Begun { session, reused: false, notes })
 }
 
 fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
@@ -145,6 +175,7 @@ fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
 }
 
 /// A conversation to go on with.
+#[derive(Clone)]
 pub(crate) struct Before {
     pub(crate) agent: &'static dyn Agent,
     pub(crate) id: String,
@@ -198,6 +229,11 @@ pub(crate) fn bound_to() -> Option<String> {
         (_, true) => Some("this container".to_owned()),
         (Some(_) | None, false) => None,
     }
+}
+
+/// A branch for a worktree of this agent, which nobody has.
+pub(crate) fn fresh_branch(agent: &dyn Agent) -> String {
+    format!("try/{}-{}", agent.card().binary, &fresh_id()[..6])
 }
 
 fn fresh_id() -> String {
@@ -294,7 +330,8 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
     };
     let mut labels = ask.labels.clone();
     labels.extend(ask.name.clone().map(|name| ("name".to_owned(), name)));
-    let (branch, base) = match &ask.tree {
+    let tree = ask.tree();
+    let (branch, base) = match tree {
         Some(tree) => (Some(tree.branch.clone()), Some(tree.base_commit.clone())),
         None => git::head(&ask.cwd).map_or((None, None), |head| (head.branch, Some(head.commit))),
     };
@@ -314,9 +351,20 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
         stores: stores(ask),
         branch,
         base,
-        repo: ask.tree.as_ref().map(|tree| tree.repo.clone()),
+        repo: tree.map(|tree| tree.repo.clone()),
         exit: None,
     }
+}
+
+/// The worktree that would be made.
+fn worktree(ask: &Ask) -> Option<PlannedTree> {
+    ask.tree().map(|tree| PlannedTree {
+        path: tree.path.clone(),
+        branch: tree.branch.clone(),
+        new_branch: tree.created_branch,
+        base: tree.base_commit.clone(),
+        notes: tree.notes.clone(),
+    })
 }
 
 /// Where the agent will keep its sessions.

@@ -1,16 +1,26 @@
 //! What was started, stopped or waited for, as people read it.
 
 use super::words;
+use crate::error::Error;
 use agentctl_core::{
     proof::shell_word,
     text::one_line,
-    wire::{Certificate, DryRun, Session},
+    wire::{Certificate, DryRun, DrySlot, Session},
 };
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// How an agent would be started.
 pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     let mut out = io::stdout().lock();
+    if let Some(tree) = &dry.worktree {
+        let word = |text: &str| shell_word(&one_line(text));
+        let (path, branch) = (word(&tree.path.to_string_lossy()), word(&tree.branch));
+        match tree.new_branch {
+            true => writeln!(out, "git worktree add -b {branch} {path} {}", word(&tree.base))?,
+            false => writeln!(out, "git worktree add {path} {branch}")?,
+        }
+        tree.notes.iter().try_for_each(|note| writeln!(out, "# {}", one_line(note)))?;
+    }
     for call in &dry.requests {
         writeln!(out, "{} {}", one_line(&call.method), one_line(&call.params.to_string()))?;
     }
@@ -25,6 +35,77 @@ pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     writeln!(out, "unset {}", one_line(&dry.without.join(" ")))?;
     writeln!(out, "{}", words.join(" "))?;
     writeln!(out, "# it reads {}", one_line(&dry.input))
+}
+
+/// How several would be started.
+pub(crate) fn plans(slots: &[DrySlot]) -> io::Result<()> {
+    for (at, slot) in slots.iter().enumerate() {
+        let gap = if at > 0 { "\n" } else { "" };
+        writeln!(io::stdout().lock(), "{gap}# {}", slot.name)?;
+        plan(&slot.plan)?;
+    }
+    Ok(())
+}
+
+/// What the person should know beside the answer.
+pub(crate) fn notes(notes: &[String]) {
+    for note in notes {
+        super::note(note);
+    }
+}
+
+/// What became of several launches, told as they come.
+pub(crate) struct Progress {
+    all: usize,
+    done: usize,
+}
+
+impl Progress {
+    pub(crate) fn new(group: &str, all: usize) -> Self {
+        super::note(&format!("group {}: {all} launches", one_line(group)));
+        let new = Self { all, done: 0 };
+        new.show();
+        new
+    }
+
+    /// It runs: its id first, for programs.
+    pub(crate) fn started(&mut self, name: &str, session: &Session) {
+        self.hide();
+        let cwd = session.cwd.as_ref().map(|cwd| one_line(&cwd.to_string_lossy()));
+        let line = format!("{}  {name}  {}", words::name(session), cwd.unwrap_or_default());
+        let _ = writeln!(io::stdout().lock(), "{line}"); // the launches go on without a reader
+        self.next();
+    }
+
+    pub(crate) fn failed(&mut self, name: &str, why: &Error) {
+        self.hide();
+        let message = format!("{name}: {}", why.message);
+        super::report(
+            &Error { message, hint: why.hint.clone(), ..Error::new(why.kind, "") },
+            false,
+        );
+        self.next();
+    }
+
+    fn next(&mut self) {
+        self.done += 1;
+        self.show();
+    }
+
+    /// A line that goes away again, where people watch.
+    fn show(&self) {
+        let mut err = io::stderr().lock();
+        if err.is_terminal() && self.done < self.all {
+            let _ = write!(err, "launching, {} of {} done…", self.done, self.all);
+        }
+    }
+
+    fn hide(&self) {
+        let mut err = io::stderr().lock();
+        if err.is_terminal() {
+            let _ = write!(err, "\r\u{1b}[K");
+        }
+    }
 }
 
 /// A session that runs: its id for programs, the rest for people.

@@ -2,10 +2,10 @@
 //! are the answer, and go where answers go.
 
 use super::{json::json, paint::Paint, words};
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use agentctl_core::{
     text::{many_lines, one_line},
-    wire::{Orphan, Problem, SCHEMA},
+    wire::{Failure, Orphan, Problem, SCHEMA},
 };
 use serde::Serialize;
 use std::{
@@ -16,17 +16,9 @@ use std::{
 
 /// An error as programs read it.
 #[derive(Serialize)]
-struct Failure<'a> {
+struct Failed {
     schema: u32,
-    error: Detail<'a>,
-}
-
-#[derive(Serialize)]
-struct Detail<'a> {
-    kind: Kind,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
+    error: Failure,
 }
 
 /// Tells the person, or the program, what went wrong.
@@ -34,13 +26,10 @@ pub(crate) fn report(error: &Error, as_json: bool) {
     if error.silent {
         return;
     }
-    let Error { kind, message, hint, .. } = error;
-    if as_json {
-        let error = Detail { kind: *kind, message, hint: hint.as_deref() };
-        if json(&Failure { schema: SCHEMA, error }).is_ok() {
-            return;
-        }
+    if as_json && json(&Failed { schema: SCHEMA, error: error.into() }).is_ok() {
+        return;
     }
+    let Error { message, hint, .. } = error;
     let paint = Paint::stderr();
     say(&format!("{} {}", paint.bad("error:"), many_lines(message)));
     if let Some(hint) = hint {

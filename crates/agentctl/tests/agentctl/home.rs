@@ -9,6 +9,7 @@ mod answer;
 mod good;
 pub(crate) mod lines;
 pub(crate) mod receipts;
+mod repo;
 mod seen;
 mod stand_in;
 

@@ -4,6 +4,7 @@ mod abuse;
 mod attach;
 mod context;
 mod locks;
+mod many;
 mod prune;
 mod race;
 mod receipts;

@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn every_mistake_has_its_line() {
         let cases = [
-            ("matrix:\n- adapter: pi\n  modle: x\n", "line 3, column 3: unknown field `modle`"),
+            ("matrix:\n- adapter: pi\n  models: x\n", "line 3, column 3: unknown field `models`"),
             ("prompt: go\nmatrx: []\n", "line 2, column 1: unknown field `matrx`"),
             ("matrix:\n- adapter: emacs\n", "line 2, column 12: no agent is called emacs"),
             (

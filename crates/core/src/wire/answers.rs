@@ -1,7 +1,7 @@
 //! Whole answers of commands.
 
 use super::{Session, StateName};
-use crate::{agent::Message, hosted::Call, ident::ProcKey, observe};
+use crate::{agent::Message, ident::ProcKey, observe};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -80,21 +80,6 @@ pub struct Messages {
     pub messages: Vec<Message>,
 }
 
-/// What `launch` and `resume` answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Launch {
-    /// The number of this set of shapes: 1.
-    pub schema: u32,
-    /// The session that runs, or ran already.
-    pub session: Session,
-    /// It was launched before, with the same key; nothing was started.
-    pub reused: bool,
-    /// What its process writes.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
-    pub log: Option<PathBuf>,
-}
-
 /// What `stop` answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -166,26 +151,4 @@ pub struct Death {
     /// Why it lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub survived: Option<String>,
-}
-
-/// What `launch --dry-run` answers: how an agent would be started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DryRun {
-    /// The number of this set of shapes: 1.
-    pub schema: u32,
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// Where.
-    #[serde(serialize_with = "crate::text::path")]
-    pub cwd: PathBuf,
-    /// Variables that are set.
-    pub env: Vec<(String, String)>,
-    /// Variables that are not handed on.
-    pub without: Vec<String>,
-    /// What it reads.
-    pub input: String,
-    /// What its server is asked for, where that runs its sessions: then nothing is started.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub requests: Vec<Call>,
 }

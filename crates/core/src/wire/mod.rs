@@ -3,17 +3,18 @@
 mod answers;
 mod control;
 mod doctor;
+mod launch;
 mod locks;
 mod prune;
 mod session;
 mod state;
 
 pub use answers::{
-    Asked, Certificate, Death, DryRun, Launch, Messages, OneSession, Orphan, Problem, Sessions,
-    Stops, Unstopped,
+    Asked, Certificate, Death, Messages, OneSession, Orphan, Problem, Sessions, Stops, Unstopped,
 };
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
+pub use launch::{DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedTree, Slot};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};

@@ -1,6 +1,6 @@
 //! Words of the commands that start an agent.
 
-use super::{agent_names, duration};
+use super::{agent_names, duration, slots::Slots};
 use agentctl_core::launch::Permission;
 use clap::{
     Args,
@@ -10,17 +10,33 @@ use std::{path::PathBuf, time::Duration};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Launch {
-    /// Which agent
-    #[arg(value_name = "AGENT", default_value = "claude-code", value_parser = agent_names())]
-    pub(in crate::cli) agent: String,
+    /// Which agent; without it, claude-code
+    #[arg(value_name = "AGENT", value_parser = agent_names(), conflicts_with_all = ["adapter", "matrix"])]
+    pub(in crate::cli) agent: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) slots: Slots,
+    /// Launch all that this file names, each in a worktree of its own
+    ///
+    /// It is YAML with the keys `prompt`, `cwd`, `spec`, `base_branch`, `permission`, `labels`, `hooks`
+    /// (`on_create`, `on_complete`) and `matrix`, a list of entries with `adapter`, `model`, `branch`,
+    /// `base_branch`, `permission` and `labels`. Where an entry has a list, it stands for one launch with
+    /// each of its texts.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["adapter", "model"])]
+    pub(in crate::cli) matrix: Option<PathBuf>,
     #[command(flatten)]
     pub(in crate::cli) what: What,
     /// Where to work
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) cwd: Option<PathBuf>,
-    /// Which model, in the agent's own words
-    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
-    pub(in crate::cli) model: Option<String>,
+    /// Work in a new worktree of this repository
+    #[arg(long, value_name = "REPO")]
+    pub(in crate::cli) worktree: Option<PathBuf>,
+    /// The branch of the worktree: a new one, or one that is checked out nowhere
+    #[arg(long, value_name = "BRANCH", requires = "worktree")]
+    pub(in crate::cli) branch: Option<String>,
+    /// What a new branch starts from, instead of what is checked out
+    #[arg(long, value_name = "BRANCH")]
+    pub(in crate::cli) base_branch: Option<String>,
     /// Words to add to the agent's own instructions
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) append_system_prompt: Option<String>,
@@ -30,7 +46,7 @@ pub(in crate::cli) struct Launch {
 }
 
 /// What a new or resumed session is told, and how it is run.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct What {
     /// The prompt; without it and --prompt-file, it is read from standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -59,8 +75,8 @@ pub(in crate::cli) struct What {
     #[arg(long, value_name = "K=V", value_parser = pair)]
     pub(in crate::cli) env: Vec<(String, String)>,
     /// What it may do unasked: read, default (as its own settings say), edit, full
-    #[arg(long, value_name = "MODE", default_value = "default", value_parser = permission_names())]
-    pub(in crate::cli) permission: String,
+    #[arg(long, value_name = "MODE", value_parser = permission_names())]
+    pub(in crate::cli) permission: Option<String>,
     /// Keep it there for more prompts
     #[arg(long)]
     pub(in crate::cli) steerable: bool,
@@ -79,7 +95,7 @@ pub(in crate::cli) struct What {
 }
 
 /// What is put before the prompt.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct Context {
     /// Put this file before the prompt (may be repeated)
     #[arg(long, value_name = "FILE")]
@@ -96,6 +112,13 @@ pub(in crate::cli) struct Context {
     /// How long a file may be: bytes, or such as 200k, 1m
     #[arg(long, value_name = "SIZE", default_value = "50k", value_parser = size)]
     pub(in crate::cli) max_file_size: u64,
+}
+
+impl What {
+    /// It names no words of a prompt.
+    pub(in crate::cli) fn says_nothing(&self) -> bool {
+        self.prompt.is_none() && self.prompt_file.is_none()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,0 +1,233 @@
+//! Several launches of one command: which, with what, and what became of each.
+
+use super::{ask, cwd, prompt::prompt, wait};
+use crate::{
+    cli::{args::Launch, run::Outcome},
+    error::{Error, Kind},
+    ops::{
+        self, Here,
+        launch::{Ask, Begun, Place, Slot, Wanted},
+    },
+    view,
+};
+use agentctl_core::{
+    launch::Permission,
+    matrix::{self, Matrix},
+    wire::{self, DryRuns, DrySlot, Launches, Session},
+};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// No file that names launches is longer.
+const LONGEST: u64 = 1 << 20;
+
+/// Several launches that are asked for.
+pub(super) struct Several<'a> {
+    here: &'a Here,
+    args: &'a Launch,
+    group: String,
+    slots: Vec<Slot>,
+}
+
+impl<'a> Several<'a> {
+    /// Those that `--adapter` names.
+    pub(super) fn new(
+        here: &'a Here,
+        args: &'a Launch,
+        slots: Vec<matrix::Slot>,
+    ) -> Result<Self, Error> {
+        let cwd = cwd(here, args, args.worktree.as_deref())?;
+        let prompt = prompt(&args.what, None, &cwd)?;
+        let common = Ask { prompt, cwd, ..common(args, &slots) };
+        Self::with(here, args, &common, slots)
+    }
+
+    /// Those that a file names. What it says of places is meant from where it is; what is said on the
+    /// command line counts more.
+    pub(super) fn of_file(here: &'a Here, args: &'a Launch, file: &Path) -> Result<Self, Error> {
+        let matrix = read(file)?;
+        let from = file.parent().unwrap_or(Path::new(""));
+        let place = |path: &PathBuf| from.join(home(path));
+        let told = matrix.cwd.as_ref().map(&place);
+        let cwd = cwd(here, args, args.worktree.as_deref().or(told.as_deref()))?;
+        let mut what = args.what.clone();
+        what.context.spec = what.context.spec.or(matrix.spec.as_ref().map(place));
+        let prompt = prompt(&what, matrix.prompt.filter(|_| what.says_nothing()), &cwd)?;
+        let common = Ask { prompt, cwd, ..common(args, &matrix.slots) };
+        Self::with(here, args, &common, matrix.slots)
+    }
+
+    fn with(
+        here: &'a Here,
+        args: &'a Launch,
+        common: &Ask,
+        slots: Vec<matrix::Slot>,
+    ) -> Result<Self, Error> {
+        if let Some(why) = off(args, &slots) {
+            return Err(Error::new(Kind::Usage, why).hint("launch them one by one"));
+        }
+        let group = args.what.group.clone().unwrap_or_else(|| ops::launch::fresh_group(here));
+        let names = matrix::names(&slots);
+        let slot = |(slot, name): (matrix::Slot, String)| -> Result<Slot, Error> {
+            let branch = matrix::branch(&slot, &group, &name);
+            let base = args.base_branch.clone().or(slot.base);
+            let mut labels = slot.labels;
+            labels.extend(common.labels.clone());
+            let ask = Ask {
+                agent: slot.agent,
+                model: slot.model,
+                permission: match args.what.permission {
+                    Some(_) => common.permission,
+                    None => slot.permission.unwrap_or(Permission::Default),
+                },
+                labels,
+                name: common.name.as_ref().map(|all| format!("{all}-{name}")),
+                key: common.key.as_ref().map(|all| format!("{all}/{name}")),
+                group: Some(group.clone()),
+                place: Place::Wanted(Wanted::new(&common.cwd, branch, base)?),
+                ..common.clone()
+            };
+            Ok(Slot { name, ask })
+        };
+        let slots = slots.into_iter().zip(names).map(slot).collect::<Result<_, _>>()?;
+        Ok(Self { here, args, group, slots })
+    }
+
+    /// Starts all of them, or shows how they would be started.
+    pub(super) fn launch(self) -> Outcome {
+        let what = &self.args.what;
+        if what.dry_run {
+            return self.show();
+        }
+        let mut progress =
+            (!what.json).then(|| view::launch::Progress::new(&self.group, self.slots.len()));
+        let begun = ops::launch::many(self.here, &self.slots, |slot, outcome| {
+            let Some(progress) = &mut progress else { return };
+            match outcome {
+                Ok(begun) => progress.started(&slot.name, &begun.session),
+                Err(why) => progress.failed(&slot.name, why),
+            }
+        });
+        let failed: Vec<Kind> =
+            begun.iter().filter_map(|one| one.as_ref().err()).map(|why| why.kind).collect();
+        let mut slots: Vec<wire::Slot> = self.slots.iter().zip(begun).map(told).collect();
+        if progress.is_some() {
+            view::launch::notes(&notes(&slots));
+        }
+        let good = !what.wait || self.wait(&mut slots)?;
+        if what.json {
+            view::json(&Launches { schema: wire::SCHEMA, group: self.group, slots })?;
+        }
+        Ok(match failed.first() {
+            None => u8::from(!good),
+            Some(first) if failed.len() == self.slots.len() => {
+                let same = failed.iter().all(|kind| kind == first);
+                if same { first.code() } else { Kind::NotStarted.code() }
+            }
+            Some(_) => Kind::Problems.code(),
+        })
+    }
+
+    fn show(self) -> Outcome {
+        let plan = |slot: &Slot| -> Result<DrySlot, Error> {
+            let plan = ops::launch::dry(self.here, &slot.ask)?;
+            Ok(DrySlot { name: slot.name.clone(), plan })
+        };
+        let slots = self.slots.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+        match self.args.what.json {
+            true => view::json(&DryRuns { schema: wire::SCHEMA, group: self.group, slots })?,
+            false => view::launch::plans(&slots)?,
+        }
+        Ok(0)
+    }
+
+    /// Waits for all that started; says whether all of them ended well.
+    fn wait(&self, slots: &mut [wire::Slot]) -> Result<bool, Error> {
+        let ids: Vec<String> =
+            slots.iter().filter_map(|slot| slot.session.as_ref()?.id.clone()).collect();
+        if ids.is_empty() {
+            return Ok(true);
+        }
+        let group = &self.group;
+        let ended = wait(self.here, ids)
+            .map_err(|why| why.hint(format!("`agentctl list --group {group}` shows them")))?;
+        for session in slots.iter_mut().filter_map(|slot| slot.session.as_mut()) {
+            let same = |one: &&Session| one.id == session.id && one.agent == session.agent;
+            if let Some(now) = ended.iter().find(same) {
+                *session = now.clone();
+            }
+        }
+        if !self.args.what.json {
+            view::launch::waited(&ended)?;
+        }
+        Ok(ended.iter().all(crate::cli::wait::is_good))
+    }
+}
+
+/// What all have in common.
+fn common(args: &Launch, slots: &[matrix::Slot]) -> Ask {
+    let agent = slots.first().map_or(agentctl_core::agents::ALL[0], |slot| slot.agent);
+    let (system, key) = (args.append_system_prompt.clone(), args.key.clone());
+    Ask { system, key, ..ask(&args.what, agent) }
+}
+
+/// What cannot be meant for several.
+fn off(args: &Launch, slots: &[matrix::Slot]) -> Option<&'static str> {
+    let other = |slot: &matrix::Slot| slot.agent.card().name != slots[0].agent.card().name;
+    if args.branch.is_some() {
+        return Some("--branch names one branch, and every launch needs its own");
+    }
+    if !args.what.more.is_empty() && slots.iter().any(other) {
+        return Some("arguments behind -- are for one agent, and several are named");
+    }
+    let branch = |slot: &matrix::Slot| slot.branch.clone();
+    let mut branches: Vec<String> = slots.iter().filter_map(branch).collect();
+    branches.sort();
+    branches.windows(2).any(|two| two[0] == two[1]).then_some("two launches have the same branch")
+}
+
+fn read(file: &Path) -> Result<Matrix, Error> {
+    let name = file.display();
+    let off = |why: String| Error::new(Kind::Usage, format!("cannot use {name}: {why}"));
+    let mut text = String::new();
+    let opened = File::open(file).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    opened.map_err(|why| off(why.to_string()))?;
+    if text.len() as u64 > LONGEST {
+        return Err(off(format!("it has more than {LONGEST} bytes")));
+    }
+    Matrix::parse(&text).map_err(|why| {
+        off(why.to_string()).hint("`agentctl help launch` names the keys of such a file")
+    })
+}
+
+/// `~` is the home directory.
+fn home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(below), Some(home)) => Path::new(&home).join(below),
+        (Err(_), _) | (_, None) => path.to_owned(),
+    }
+}
+
+fn told((slot, begun): (&Slot, Result<Begun, Error>)) -> wire::Slot {
+    let (session, reused, notes, error) = match begun {
+        Ok(Begun { session, reused, notes }) => (Some(session), reused, notes, None),
+        Err(why) => (None, false, Vec::new(), Some((&why).into())),
+    };
+    let agent = slot.ask.agent.card().name.to_owned();
+    let model = slot.ask.model.clone();
+    wire::Slot { name: slot.name.clone(), agent, model, session, reused, notes, error }
+}
+
+/// What is to be known of any of them, once.
+fn notes(slots: &[wire::Slot]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for note in slots.iter().flat_map(|slot| &slot.notes) {
+        if !all.contains(note) {
+            all.push(note.clone());
+        }
+    }
+    all
+}

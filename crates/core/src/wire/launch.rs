@@ -1,0 +1,136 @@
+//! What was launched, or would be.
+
+use super::Session;
+use crate::hosted::Call;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What `launch` and `resume` answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Launch {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The session that runs, or ran already.
+    pub session: Session,
+    /// It was launched before, with the same key; nothing was started.
+    pub reused: bool,
+    /// What the person should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What its process writes.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
+    pub log: Option<PathBuf>,
+}
+
+/// What `launch --dry-run` answers: how an agent would be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DryRun {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where.
+    #[serde(serialize_with = "crate::text::path")]
+    pub cwd: PathBuf,
+    /// Variables that are set.
+    pub env: Vec<(String, String)>,
+    /// Variables that are not handed on.
+    pub without: Vec<String>,
+    /// What it reads.
+    pub input: String,
+    /// What its server is asked for, where that runs its sessions: then nothing is started.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Call>,
+    /// The worktree that is made for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PlannedTree>,
+}
+
+/// A worktree that a launch makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlannedTree {
+    /// Where.
+    #[serde(serialize_with = "crate::text::path")]
+    pub path: PathBuf,
+    /// Its branch.
+    pub branch: String,
+    /// That branch is not there yet.
+    pub new_branch: bool,
+    /// The commit it starts from.
+    pub base: String,
+    /// What the person should know.
+    pub notes: Vec<String>,
+}
+
+/// What a launch of several answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Launches {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The group that all belong to.
+    pub group: String,
+    /// Each of them, in the order in which they were asked for.
+    pub slots: Vec<Slot>,
+}
+
+/// One launch of several: a session, or what stood in its way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Slot {
+    /// What it is called among them.
+    pub name: String,
+    /// Which agent.
+    pub agent: String,
+    /// Which model, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The session that runs, or ran already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<Session>,
+    /// It was launched before, with the same key; nothing was started.
+    pub reused: bool,
+    /// What the person should know.
+    pub notes: Vec<String>,
+    /// Why it does not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+}
+
+/// What stood in the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Failure {
+    /// As in the errors of commands.
+    pub kind: String,
+    /// What was tried, on what, and why not.
+    pub message: String,
+    /// The way out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What `launch --dry-run` of several answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DryRuns {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The group that all would belong to.
+    pub group: String,
+    /// Each of them.
+    pub slots: Vec<DrySlot>,
+}
+
+/// How one of several would be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DrySlot {
+    /// What it is called among them.
+    pub name: String,
+    /// How it would be started.
+    pub plan: DryRun,
+}
