@@ -12,6 +12,7 @@ mod real_codex;
 mod real_copilot;
 mod real_demo;
 mod real_gemini;
+mod real_many;
 mod real_openclaw;
 mod real_opencode;
 mod real_pi;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::support::{LIMIT, Stage, alive, is_real};
 
 /// One of the two lines of Pi.
-struct Line {
+pub(crate) struct Line {
     /// The variable that names the folder of its command.
     variable: &'static str,
     /// The executable that runs it: Pi is a script.
@@ -25,7 +25,8 @@ struct Line {
 /// 0.73.1: a session has no file before its first answer, and its tools do not name it.
 const OLD: Line = Line { variable: "AGENTCTL_TEST_PI_0_73", exe: "node" };
 /// 1.5.0, which brings its Node.
-const NEW: Line = Line { variable: "AGENTCTL_TEST_PI_1_5", exe: "node_modules/node/bin/node" };
+pub(crate) const NEW: Line =
+    Line { variable: "AGENTCTL_TEST_PI_1_5", exe: "node_modules/node/bin/node" };
 
 impl Line {
     fn folder(&self) -> PathBuf {
@@ -51,7 +52,7 @@ impl Stage {
     }
 
     /// The variables with which it talks to the model; its settings are made.
-    fn pi_set(&self, line: &Line) -> Vec<(&'static str, String)> {
+    pub(crate) fn pi_set(&self, line: &Line) -> Vec<(&'static str, String)> {
         let home = self.sandbox.home().join(".pi/agent");
         let url = format!("{}/v1", self.sandbox.model().url());
         let cost = json!({"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75});
