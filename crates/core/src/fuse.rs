@@ -1,0 +1,130 @@
+//! Fuses: what a person wants done at a time, unless it is put off or cancelled.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The number of this shape.
+pub const SCHEMA: u32 = 1;
+/// How long one that fired is remembered, so that nobody misses it.
+const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// One fuse, as it is on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fuse {
+    /// Number of the shape.
+    pub schema: u32,
+    /// Its name: `f-` and six digits.
+    pub id: String,
+    /// What it is about.
+    pub target: Target,
+    /// When it was set.
+    pub set_at: Timestamp,
+    /// When it fires: on the wall clock, so that neither a restart nor a step of the clock moves it.
+    pub deadline: Timestamp,
+    /// What is done then.
+    pub action: Action,
+    /// A word for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// It has fired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fired: Option<Fired>,
+}
+
+/// What a fuse is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// A directory, with all that works in it.
+    Directory(PathBuf),
+    /// One session.
+    Session {
+        /// Whose.
+        agent: String,
+        /// Which.
+        id: String,
+    },
+}
+
+/// What is done when a fuse fires. Each firing is an event, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Nothing else.
+    Event,
+    /// Every webhook is told.
+    Webhook,
+    /// The session is stopped, or all that work in the directory.
+    Stop,
+    /// This is run by a shell, in the directory.
+    Script(String),
+}
+
+/// How a fuse fired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fired {
+    /// When.
+    pub at: Timestamp,
+    /// What stood in the way of what was to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Fuse {
+    /// It is to be fired now.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.fired.is_none() && self.deadline <= now
+    }
+
+    /// Nobody needs it any more.
+    pub fn is_stale(&self, now: Timestamp) -> bool {
+        self.fired.as_ref().is_some_and(|fired| now.duration_since(fired.at).abs() > KEPT)
+    }
+}
+
+impl Action {
+    /// As it is called on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Webhook => "webhook",
+            Self::Stop => "stop",
+            Self::Script(_) => "script",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fuse(deadline: i64) -> Fuse {
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        Fuse {
+            schema: SCHEMA,
+            id: "f-00aa11".to_owned(),
+            target: Target::Directory("/work".into()),
+            set_at: at(0),
+            deadline: at(deadline),
+            action: Action::Stop,
+            label: None,
+            fired: None,
+        }
+    }
+
+    #[test]
+    fn it_fires_at_its_time_and_once() {
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        let lit = fuse(100);
+        assert_eq!([99, 100, 100_000].map(|now| lit.is_due(at(now))), [false, true, true]);
+        let fired = Fuse { fired: Some(Fired { at: at(101), problem: None }), ..lit };
+        assert!(!fired.is_due(at(102)));
+        let week = 7 * 24 * 3600;
+        assert_eq!([101, week, 102 + week].map(|now| fired.is_stale(at(now))), [false, false, true]);
+        assert!(!fuse(100).is_stale(at(10 * week)), "one that has not fired stays");
+    }
+}
