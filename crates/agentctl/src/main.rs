@@ -5,6 +5,7 @@ mod error;
 mod host;
 mod intents;
 mod ops;
+mod patience;
 mod places;
 mod read;
 mod shim;
