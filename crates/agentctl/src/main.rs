@@ -1,6 +1,8 @@
 //! `agentctl`: the truth about every coding agent on this machine, with proof.
 
+mod branch;
 mod cli;
+mod config;
 mod error;
 mod host;
 mod intents;

@@ -32,6 +32,7 @@ const NOT_FOR_FACES: &[&str] = &["host", "derive"];
 const ROOMS: &[Room] = &[
     Room { name: "host", may: &[], core_not: &["agents", "derive"] },
     Room { name: "intents", may: &[], core_not: &["agents", "derive", "policy"] },
+    Room { name: "config", may: &[], core_not: &["host", "derive", "policy"] },
     Room { name: "shim", may: &["host"], core_not: &["agents", "derive"] },
     Room { name: "ops", may: &["host", "intents", "shim"], core_not: &[] },
     Room { name: "notify", may: &["intents"], core_not: &["agents", "derive"] },
@@ -43,7 +44,7 @@ const ROOMS: &[Room] = &[
     Room { name: "mcp", may: &["ops", "view", "fleet"], core_not: NOT_FOR_FACES },
     Room {
         name: "cli",
-        may: &["ops", "view", "tui", "web", "mcp", "fleet", "daemon", "shim"],
+        may: &["ops", "view", "tui", "web", "mcp", "fleet", "daemon", "shim", "config"],
         core_not: NOT_FOR_FACES,
     },
 ];

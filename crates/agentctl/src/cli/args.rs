@@ -1,8 +1,10 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
+mod hooks;
 mod launch;
 mod upkeep;
 
+pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
 pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
 
@@ -73,6 +75,10 @@ pub(super) enum Command {
     Lock(Lock),
     /// Open a directory that a person locked
     Unlock(Unlock),
+    /// Run a hook of a session that nobody ran
+    Hook(Hook),
+    /// Show what is configured, and where
+    Config(Config),
     /// Remove files of ours that nobody needs any more, and say which
     Prune(Prune),
     /// Start and outlive an agent

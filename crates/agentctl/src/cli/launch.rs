@@ -5,16 +5,24 @@ use super::{
     run::Outcome,
 };
 use crate::{
+    config::{Config, Key},
     error::{Error, Kind},
     ops::{
         self, Here,
-        launch::{Ask, Begun},
+        launch::{Ask, Begun, Errands},
         wait::Until,
     },
     view,
 };
-use agentctl_core::{agents, launch::Permission, wire};
+use agentctl_core::{
+    agent::Agent,
+    agents,
+    launch::Permission,
+    receipt::{Callback, HookName},
+    wire,
+};
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, IsTerminal, Read},
     path::Path,
@@ -22,9 +30,15 @@ use std::{
 
 /// Starts an agent.
 pub(super) fn run(here: &Here, args: Launch) -> Outcome {
-    let agent = agents::named(&args.agent).expect("clap lets only known names pass");
-    let cwd = match &args.cwd {
-        Some(dir) => dir.clone(),
+    let config = super::config::read(args.cwd.as_deref())?;
+    let usual = config.text(Key::Agent).and_then(agents::named);
+    let agent = args.agent.as_deref().and_then(agents::named).or(usual);
+    let agent = agent.expect("clap and the config let only known names pass");
+    // A model is one of its agent's.
+    let is_usual = usual.is_some_and(|usual| usual.card().name == agent.card().name);
+    let model = config.text(Key::Model).filter(|_| is_usual).map(str::to_owned);
+    let cwd = match args.cwd.clone().or_else(|| config.folder(Key::Cwd)) {
+        Some(dir) => dir,
         None => std::env::current_dir()
             .map_err(|why| Error::new(Kind::Io, format!("cannot tell the directory: {why}")))?,
     };
@@ -32,11 +46,11 @@ pub(super) fn run(here: &Here, args: Launch) -> Outcome {
         agent,
         prompt: prompt(&args.what, None)?,
         cwd: directory(here, &cwd, "use --cwd to name a directory that is there")?,
-        model: args.model,
+        model: args.model.or(model),
         system: args.append_system_prompt,
         key: args.key,
         earlier: None,
-        ..ask(&args.what, agent)
+        ..ask(&args.what, agent, &config)
     };
     finish(here, &ask, &args.what)
 }
@@ -44,39 +58,88 @@ pub(super) fn run(here: &Here, args: Launch) -> Outcome {
 /// Goes on with a session.
 pub(super) fn resume(here: &Here, args: Resume) -> Outcome {
     let found = ops::launch::earlier(here, &args.id, args.fork)?;
+    let config = super::config::read(Some(&found.cwd))?;
     let ask = Ask {
         prompt: prompt(&args.what, args.text)?,
         cwd: directory(here, &found.cwd, "it goes on where it worked: make that directory again")?,
         model: found.model.clone(),
-        ..ask(&args.what, found.agent)
+        ..ask(&args.what, found.agent, &config)
     };
     // The same session keeps what it was called; a copy is another.
     let before = Some(&found).filter(|found| !found.fork);
-    let mut labels = before.map(|before| before.labels.clone()).unwrap_or_default();
-    labels.extend(ask.labels);
-    let group = ask.group.or(before.and_then(|before| before.group.clone()));
-    finish(here, &Ask { earlier: Some(found), labels, group, ..ask }, &args.what)
+    let mut labels: BTreeMap<_, _> = config.pairs(Key::Labels).into_iter().collect();
+    labels.extend(before.map(|before| before.labels.clone()).unwrap_or_default());
+    labels.extend(args.what.label.iter().cloned());
+    let known = before.and_then(|before| before.group.clone());
+    let group = args.what.group.clone().or(known).or(ask.group);
+    let callback = ask.callback.or(before.map(|one| one.callback.clone()).unwrap_or_default());
+    finish(here, &Ask { earlier: Some(found), labels, group, callback, ..ask }, &args.what)
 }
 
-fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {
+/// What the flags say, and what is configured where they say nothing.
+fn ask(what: &What, agent: &'static dyn Agent, config: &Config) -> Ask {
+    let text = |key| config.text(key).map(str::to_owned);
+    let permission = what.permission.as_deref().or(config.text(Key::Permission));
+    let mut labels: BTreeMap<_, _> = config.pairs(Key::Labels).into_iter().collect();
+    labels.extend(what.label.iter().cloned());
     Ask {
         agent,
         prompt: String::new(),
         cwd: std::path::PathBuf::new(),
         model: None,
         name: what.name.clone(),
-        labels: what.label.iter().cloned().collect(),
-        group: what.group.clone(),
+        labels,
+        group: what.group.clone().or_else(|| text(Key::Group)),
         force: what.force,
-        timeout: what.timeout,
-        env: what.env.clone(),
-        permission: Permission::named(&what.permission).unwrap_or_default(),
+        timeout: what.timeout.or_else(|| config.time(Key::Timeout)),
+        env: environment(what, agent, config),
+        permission: permission.and_then(Permission::named).unwrap_or_default(),
         system: None,
         key: None,
-        steerable: what.steerable,
+        steerable: what.steerable || config.is_on(Key::Steerable) && !what.wait,
         more: what.more.clone(),
+        errands: errands(what, agent, config),
+        callback: Callback {
+            session: what.hooks.callback_session.clone(),
+            agent: what.hooks.callback_agent.clone(),
+        },
         earlier: None,
     }
+}
+
+/// Variables that are configured, and over them those that are given. A server has its own.
+fn environment(what: &What, agent: &dyn Agent, config: &Config) -> Vec<(String, String)> {
+    let mut set = config.pairs(Key::Env);
+    if agent.hosted().is_some() && !set.is_empty() {
+        set.clear();
+        unheeded(Key::Env, agent, "its server has variables of its own");
+    }
+    set.retain(|(name, _)| !what.env.iter().any(|(given, _)| given == name));
+    set.extend(what.env.iter().cloned());
+    set
+}
+
+fn errands(what: &What, agent: &dyn Agent, config: &Config) -> Errands {
+    let set = |given: &Option<String>, key| {
+        let command = given.clone().or_else(|| config.text(key).map(str::to_owned));
+        command.filter(|command| !command.trim().is_empty())
+    };
+    let mut on_complete = set(&what.hooks.on_complete, Key::OnComplete);
+    // Who asks for it here is told that it cannot be; what is configured is for others.
+    if agent.hosted().is_some() && what.hooks.on_complete.is_none() && on_complete.is_some() {
+        on_complete = None;
+        unheeded(Key::OnComplete, agent, "its sessions end in its own server");
+    }
+    Errands {
+        on_create: set(&what.hooks.on_create, Key::OnCreate),
+        on_complete,
+        limit: config.time(Key::HookTimeout).unwrap_or_default(),
+    }
+}
+
+fn unheeded(key: Key, agent: &dyn Agent, why: &str) {
+    let title = agent.card().title;
+    view::warning(&format!("{} is not heeded for {title}: {why}", key.name()));
 }
 
 fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
@@ -108,17 +171,33 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         let waited = ops::wait::wait(here, &wait);
         let waited = waited.map_err(|why| why.hint(format!("it was launched as {id}")))?;
         session = waited.sessions.into_iter().next().unwrap_or(session);
+        session = ops::wait::settled(here, session);
         if !what.json {
             let outcome = session.outcome.as_deref().unwrap_or(session.state.name());
             view::note(&format!("it is over: {outcome}"));
         }
     }
-    let code = u8::from(what.wait && !super::wait::is_good(&session));
+    let problems = if reused { Vec::new() } else { view::hooks::problems(&session) };
+    if !what.json {
+        view::problems(&problems);
+    }
+    let code = match what.wait && !super::wait::is_good(&session) {
+        true => Kind::No.code(),
+        // What is run at its end is told, and is no part of the answer.
+        false if is_uncreated(&session) && !reused => Kind::Problems.code(),
+        false => 0,
+    };
     if what.json {
         let log = session.log.clone();
-        view::json(&wire::Launch { schema: wire::SCHEMA, session, reused, log })?;
+        view::json(&wire::Launch { schema: wire::SCHEMA, session, reused, log, problems })?;
     }
     Ok(code)
+}
+
+/// What was to be run once it was there went wrong.
+fn is_uncreated(session: &wire::Session) -> bool {
+    let bad = |hook: &wire::Hook| hook.name == HookName::OnCreate && hook.outcome.is_bad();
+    session.hooks.iter().any(bad)
 }
 
 fn directory(here: &Here, dir: &Path, hint: &str) -> Result<std::path::PathBuf, Error> {

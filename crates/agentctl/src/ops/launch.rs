@@ -1,5 +1,6 @@
 //! Starts an agent, and returns once its session is really there.
 
+mod hooks;
 mod hosted;
 mod start;
 
@@ -23,9 +24,10 @@ use agentctl_core::{
     ident::ProcKey,
     launch::{self, Earlier, Input, Permission, Plan},
     policy::Sharing,
-    receipt::{Launched, SCHEMA},
+    receipt::{Callback, Launched, Runs, SCHEMA},
     wire::{self, DryRun, Session},
 };
+pub(crate) use hooks::Errands;
 use hosted::Hosting;
 use jiff::{SignedDuration, Timestamp};
 use start::Start;
@@ -58,6 +60,8 @@ pub(crate) struct Ask {
     pub(crate) key: Option<String>,
     pub(crate) steerable: bool,
     pub(crate) more: Vec<String>,
+    pub(crate) errands: Errands,
+    pub(crate) callback: Callback,
     /// The conversation to go on with.
     pub(crate) earlier: Option<Before>,
 }
@@ -81,6 +85,7 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
             Input::Open(_) => "the prompt, and then what is sent to it",
         }
         .to_owned(),
+        hooks: ask.errands.planned(),
         requests: Vec::new(),
     })
 }
@@ -137,8 +142,10 @@ fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
     let id = plan.id.clone();
     let role = if matches!(plan.input, Input::Open(_)) { Role::Piped } else { Role::Headless };
     let start = Start { here, ask, receipt, launch, id, role, at: Timestamp::now(), claimed };
-    let reports = start.begin(&program, &plan)?;
-    start.follow(&reports)
+    let shim = start.begin(&program, &plan)?;
+    let (session, receipt) = (start.follow(&shim.reports)?, start.receipt.clone());
+    drop(start); // others need not wait for what is run now
+    Ok(hooks::created(here, session, &receipt))
 }
 
 /// A conversation to go on with.
@@ -150,6 +157,7 @@ pub(crate) struct Before {
     pub(crate) fork: bool,
     pub(crate) group: Option<String>,
     pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) callback: Callback,
     pub(crate) cwd: PathBuf,
     pub(crate) model: Option<String>,
 }
@@ -176,6 +184,7 @@ pub(crate) fn earlier(here: &Here, name: &str, fork: bool) -> Result<Before, Err
             fork,
             group: session.group,
             labels: session.labels,
+            callback: session.callback.unwrap_or_default(),
             cwd,
             model: session.model,
         }),
@@ -305,6 +314,9 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
         deadline: ask.timeout.and_then(after),
         input: None,
         stores: stores(ask),
+        hooks: ask.errands.of(ask),
+        callback: ask.callback.clone(),
+        runs: Runs::default(),
         exit: None,
     }
 }

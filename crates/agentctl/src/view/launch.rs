@@ -1,16 +1,19 @@
 //! What was started, stopped or waited for, as people read it.
 
-use super::words;
+use super::{hooks, words};
 use agentctl_core::{
     proof::shell_word,
     text::one_line,
-    wire::{Certificate, DryRun, Session},
+    wire::{Certificate, DryRun, HookOutcome, Session},
 };
 use std::io::{self, Write};
 
 /// How an agent would be started.
 pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     let mut out = io::stdout().lock();
+    for hook in &dry.hooks {
+        writeln!(out, "# {}: {}", hook.name.name(), one_line(&hook.command))?;
+    }
     for call in &dry.requests {
         writeln!(out, "{} {}", one_line(&call.method), one_line(&call.params.to_string()))?;
     }
@@ -50,6 +53,9 @@ pub(crate) fn waited(sessions: &[Session]) -> io::Result<()> {
         let outcome = session.outcome.as_ref().map(|how| format!(": {}", one_line(how)));
         let name = words::name(session);
         writeln!(out, "{name}  {}{}", session.state.name(), outcome.unwrap_or_default())?;
+        for hook in session.hooks.iter().filter(|hook| hook.outcome != HookOutcome::Succeeded) {
+            writeln!(out, "  {}", hooks::line(session, hook))?;
+        }
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Whole answers of commands.
 
-use super::{Session, StateName};
-use crate::{agent::Message, hosted::Call, ident::ProcKey, observe};
+use super::{Hook, Session, StateName};
+use crate::{agent::Message, hosted::Call, ident::ProcKey, observe, receipt::HookName};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -93,6 +93,9 @@ pub struct Launch {
     /// What its process writes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub log: Option<PathBuf>,
+    /// What went wrong beside it: a hook.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
 }
 
 /// What `stop` answers.
@@ -168,6 +171,28 @@ pub struct Death {
     pub survived: Option<String>,
 }
 
+/// What `hook run` answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HookRun {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The session, as it is now.
+    pub session: Session,
+    /// The hook that was run.
+    pub hook: Hook,
+}
+
+/// A command that would be run for a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlannedHook {
+    /// When.
+    pub name: HookName,
+    /// Which.
+    pub command: String,
+}
+
 /// What `launch --dry-run` answers: how an agent would be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -185,6 +210,9 @@ pub struct DryRun {
     pub without: Vec<String>,
     /// What it reads.
     pub input: String,
+    /// Commands that are run for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<PlannedHook>,
     /// What its server is asked for, where that runs its sessions: then nothing is started.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Call>,

@@ -1,19 +1,23 @@
 //! What programs read: the shapes of `--json`. Fields are added, never renamed.
 
 mod answers;
+mod config;
 mod control;
 mod doctor;
+mod hooks;
 mod locks;
 mod prune;
 mod session;
 mod state;
 
 pub use answers::{
-    Asked, Certificate, Death, DryRun, Launch, Messages, OneSession, Orphan, Problem, Sessions,
-    Stops, Unstopped,
+    Asked, Certificate, Death, DryRun, HookRun, Launch, Messages, OneSession, Orphan, PlannedHook,
+    Problem, Sessions, Stops, Unstopped,
 };
+pub use config::{Config, ConfigFile, ConfigFiles, FileState, Layer, Setting};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
+pub use hooks::{Hook, HookOutcome};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};

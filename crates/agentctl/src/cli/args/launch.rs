@@ -1,6 +1,6 @@
 //! Words of the commands that start an agent.
 
-use super::{agent_names, duration};
+use super::{Hooks, agent_names, duration};
 use agentctl_core::launch::Permission;
 use clap::{
     Args,
@@ -10,9 +10,9 @@ use std::{path::PathBuf, time::Duration};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Launch {
-    /// Which agent
-    #[arg(value_name = "AGENT", default_value = "claude-code", value_parser = agent_names())]
-    pub(in crate::cli) agent: String,
+    /// Which agent; without it, the one that is configured, or claude-code
+    #[arg(value_name = "AGENT", value_parser = agent_names())]
+    pub(in crate::cli) agent: Option<String>,
     #[command(flatten)]
     pub(in crate::cli) what: What,
     /// Where to work
@@ -57,8 +57,10 @@ pub(in crate::cli) struct What {
     #[arg(long, value_name = "K=V", value_parser = pair)]
     pub(in crate::cli) env: Vec<(String, String)>,
     /// What it may do unasked: read, default (as its own settings say), edit, full
-    #[arg(long, value_name = "MODE", default_value = "default", value_parser = permission_names())]
-    pub(in crate::cli) permission: String,
+    #[arg(long, value_name = "MODE", value_parser = permission_names())]
+    pub(in crate::cli) permission: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) hooks: Hooks,
     /// Keep it there for more prompts
     #[arg(long)]
     pub(in crate::cli) steerable: bool,
