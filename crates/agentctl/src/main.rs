@@ -1,11 +1,14 @@
 //! `agentctl`: the truth about every coding agent on this machine, with proof.
 
+mod branch;
 mod cli;
+mod config;
 mod error;
 mod git;
 mod host;
 mod intents;
 mod ops;
+mod patience;
 mod places;
 mod read;
 mod shim;

@@ -16,7 +16,12 @@ pub(crate) fn state() -> Option<PathBuf> {
     place(env::var_os, "XDG_STATE_HOME", ".local/state")
 }
 
-/// The same, for whoever cannot do without.
+/// The directory of what the user has set.
+pub(crate) fn config() -> Option<PathBuf> {
+    place(env::var_os, "XDG_CONFIG_HOME", ".config")
+}
+
+/// The directory of our state, for whoever cannot do without.
 pub(crate) fn known_state() -> Result<PathBuf, Error> {
     state().ok_or_else(|| {
         Error::new(Kind::Io, "cannot tell where our files go").hint("set HOME or AGENTCTL_HOME")

@@ -3,6 +3,10 @@
 //! A receipt says nothing of the state of a session. It names processes for good, so that it can
 //! never be taken for one of another process, and it expires by itself.
 
+mod hooks;
+
+pub use hooks::{Callback, HOOK_VARIABLES, HookEnd, HookName, Hooks, Ran, Run, Runs};
+
 use crate::{evidence::Role, ident::ProcKey};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -66,6 +70,15 @@ pub struct Launched {
     /// The main worktree of the repository, where a worktree was made for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<PathBuf>,
+    /// What is run for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<Hooks>,
+    /// Whom its launcher wants told.
+    #[serde(default, skip_serializing_if = "Callback::is_none")]
+    pub callback: Callback,
+    /// What became of its hooks.
+    #[serde(skip)]
+    pub runs: Runs,
     /// How it ended, if its parent saw that.
     #[serde(skip)]
     pub exit: Option<Exit>,

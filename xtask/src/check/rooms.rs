@@ -33,6 +33,7 @@ const ROOMS: &[Room] = &[
     Room { name: "host", may: &[], core_not: &["agents", "derive"] },
     Room { name: "git", may: &[], core_not: &["agents", "derive", "policy"] },
     Room { name: "intents", may: &[], core_not: &["agents", "derive", "policy"] },
+    Room { name: "config", may: &[], core_not: &["host", "derive", "policy"] },
     Room { name: "shim", may: &["host"], core_not: &["agents", "derive"] },
     Room { name: "ops", may: &["git", "host", "intents", "shim"], core_not: &[] },
     Room { name: "notify", may: &["intents"], core_not: &["agents", "derive"] },
@@ -44,7 +45,7 @@ const ROOMS: &[Room] = &[
     Room { name: "mcp", may: &["ops", "view", "fleet"], core_not: NOT_FOR_FACES },
     Room {
         name: "cli",
-        may: &["ops", "view", "tui", "web", "mcp", "fleet", "daemon", "shim"],
+        may: &["ops", "view", "tui", "web", "mcp", "fleet", "daemon", "shim", "config"],
         core_not: NOT_FOR_FACES,
     },
 ];

@@ -1,13 +1,16 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
+mod hooks;
 mod launch;
 mod slots;
 mod upkeep;
 
+pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
 pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
 
-use crate::shim::Stage;
+pub(super) use crate::patience::{Patience, duration};
+use crate::{patience::patience, shim::Stage};
 use agentctl_core::{agents, select::Wanted};
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
@@ -73,6 +76,10 @@ pub(super) enum Command {
     Lock(Lock),
     /// Open a directory that a person locked
     Unlock(Unlock),
+    /// Run a hook of a session that nobody ran
+    Hook(Hook),
+    /// Show what is configured, and where
+    Config(Config),
     /// Remove files of ours that nobody needs any more, and say which
     Prune(Prune),
     /// Start and outlive an agent
@@ -128,15 +135,6 @@ pub(super) struct List {
     /// Show more columns, and cut nothing
     #[arg(short, long)]
     pub(super) wide: bool,
-}
-
-/// How long to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
-    /// No longer than this.
-    Within(Duration),
-    /// As long as it takes.
-    Endless,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -275,39 +273,6 @@ pub(super) struct Man {
     pub(super) dir: Option<PathBuf>,
 }
 
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    match patience(text)? {
-        Patience::Within(time) => Ok(time),
-        Patience::Endless => Err("leave it out for no limit, or use such as 90s".to_owned()),
-    }
-}
-
-fn patience(text: &str) -> Result<Patience, String> {
-    if text == "none" {
-        return Ok(Patience::Endless);
-    }
-    let unsigned =
-        text.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit = match &text[digits..] {
-        _ if unsigned.is_some() => return Err("a duration cannot be negative".to_owned()),
-        "" if digits > 0 && text.bytes().any(|digit| digit != b'0') => {
-            return Err(format!("it has no unit: {text}ms, {text}s, {text}m or {text}h"));
-        }
-        "" if digits > 0 => return Err("it must be longer than nothing".to_owned()),
-        "ms" if digits > 0 => 1,
-        "s" if digits > 0 => 1000,
-        "m" | "min" if digits > 0 => 60_000,
-        "h" if digits > 0 => 3_600_000,
-        _ => return Err("use a duration such as 500ms, 90s, 10m or 2h".to_owned()),
-    };
-    match text[..digits].parse::<u32>().ok().and_then(|count| count.checked_mul(unit)) {
-        Some(0) => Err("it must be longer than nothing".to_owned()),
-        Some(millis) => Ok(Patience::Within(Duration::from_millis(millis.into()))),
-        None => Err("it is too long: at most 1193h, about 49 days".to_owned()),
-    }
-}
-
 fn agent_names() -> PossibleValuesParser {
     let cards = agents::ALL.iter().map(|agent| agent.card());
     PossibleValuesParser::new(cards.map(|card| {
@@ -317,28 +282,4 @@ fn agent_names() -> PossibleValuesParser {
 
 fn state_words() -> PossibleValuesParser {
     PossibleValuesParser::new(Wanted::words())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patience_has_a_unit() {
-        let within = |millis| Ok(Patience::Within(Duration::from_millis(millis)));
-        assert_eq!(patience("300ms"), within(300));
-        assert_eq!(patience("2s"), within(2000));
-        assert_eq!(patience("1m"), within(60_000));
-        assert_eq!(patience("none"), Ok(Patience::Endless));
-        for wrong in ["", "300", "0s", "-1s", "1none", "99999999999s", "soon"] {
-            assert!(patience(wrong).is_err(), "{wrong}");
-        }
-        let told = |text| duration(text).expect_err("it is no duration");
-        assert_eq!(told("0"), "it must be longer than nothing");
-        assert_eq!(told("0s"), "it must be longer than nothing");
-        assert_eq!(told("-1s"), "a duration cannot be negative");
-        assert_eq!(told("90"), "it has no unit: 90ms, 90s, 90m or 90h");
-        assert_eq!(told("99999999999s"), "it is too long: at most 1193h, about 49 days");
-        assert_eq!(duration("1193h"), Ok(Duration::from_secs(1193 * 3600)));
-    }
 }

@@ -1,5 +1,6 @@
 //! `agentctl launch AGENT` and `agentctl resume ID`
 
+mod ask;
 mod many;
 mod prompt;
 
@@ -10,6 +11,7 @@ use super::{
     run::Outcome,
 };
 use crate::{
+    config::{Config, Key},
     error::{Error, Kind},
     ops::{
         self, Here,
@@ -21,19 +23,18 @@ use crate::{
 use agentctl_core::{
     agent::Agent,
     agents,
-    launch::Permission,
     matrix::Slot,
+    receipt::HookName,
     wire::{self, Session},
 };
+use ask::{ask, usual, usual_model};
 use many::Several;
 use prompt::prompt;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
-
-/// The agent that is meant where none is named.
-const USUAL: &str = "claude-code";
 
 /// Starts an agent, or several.
 pub(super) fn run(here: &Here, args: Launch) -> Outcome {
@@ -47,28 +48,41 @@ pub(super) fn run(here: &Here, args: Launch) -> Outcome {
     if slots.len() > 1 {
         return Several::new(here, &args, slots)?.launch();
     }
+    let config = config(&args, None)?;
     let slot = slots.pop().unwrap_or_else(|| {
-        let name = args.agent.as_deref().unwrap_or(USUAL);
-        Slot::new(named(name), args.slots.model.clone())
+        let agent = args.agent.as_deref().map_or_else(|| usual(&config), named);
+        Slot::new(agent, args.slots.model.clone())
     });
-    let cwd = cwd(here, &args, args.worktree.as_deref())?;
+    let cwd = cwd(here, &args, None, &config)?;
     let place = place(here, &args, slot.agent, &cwd)?;
     let ask = Ask {
         prompt: prompt(&args.what, None, &cwd)?,
         cwd,
-        model: slot.model,
+        model: slot.model.or_else(|| usual_model(&config, slot.agent)),
         system: args.append_system_prompt.clone(),
         key: args.key.clone(),
         place,
-        ..ask(&args.what, slot.agent)
+        ..ask(&args.what, slot.agent, &config)
     };
     finish(here, &ask, &args.what)
 }
 
-/// Where to work: as it is asked for, else in `other`, else where the command is given.
-fn cwd(here: &Here, args: &Launch, other: Option<&Path>) -> Result<PathBuf, Error> {
-    let cwd = match args.cwd.as_deref().or(other) {
-        Some(dir) => dir.to_owned(),
+/// What is configured for work there; `other` is where, if the command line does not say it.
+fn config(args: &Launch, other: Option<&Path>) -> Result<Config, Error> {
+    super::config::read(args.cwd.as_deref().or(args.worktree.as_deref()).or(other))
+}
+
+/// Where to work: as it is asked for, else in `other`, else as it is configured, else where the command
+/// is given.
+fn cwd(
+    here: &Here,
+    args: &Launch,
+    other: Option<&Path>,
+    config: &Config,
+) -> Result<PathBuf, Error> {
+    let told = args.cwd.as_deref().or(args.worktree.as_deref()).or(other);
+    let cwd = match told.map(Path::to_owned).or_else(|| config.folder(Key::Cwd)) {
+        Some(dir) => dir,
         None => std::env::current_dir()
             .map_err(|why| Error::new(Kind::Io, format!("cannot tell the directory: {why}")))?,
     };
@@ -101,40 +115,22 @@ fn place(here: &Here, args: &Launch, agent: &dyn Agent, cwd: &Path) -> Result<Pl
 pub(super) fn resume(here: &Here, args: Resume) -> Outcome {
     let found = ops::launch::earlier(here, &args.id, args.fork)?;
     let cwd = directory(here, &found.cwd, "it goes on where it worked: make that directory again")?;
+    let config = super::config::read(Some(&cwd))?;
     let ask = Ask {
         prompt: prompt(&args.what, args.text, &cwd)?,
         cwd,
         model: found.model.clone(),
-        ..ask(&args.what, found.agent)
+        ..ask(&args.what, found.agent, &config)
     };
     // The same session keeps what it was called; a copy is another.
     let before = Some(&found).filter(|found| !found.fork);
-    let mut labels = before.map(|before| before.labels.clone()).unwrap_or_default();
-    labels.extend(ask.labels);
-    let group = ask.group.or(before.and_then(|before| before.group.clone()));
-    finish(here, &Ask { earlier: Some(found), labels, group, ..ask }, &args.what)
-}
-
-fn ask(what: &What, agent: &'static dyn Agent) -> Ask {
-    Ask {
-        agent,
-        prompt: String::new(),
-        cwd: PathBuf::new(),
-        model: None,
-        name: what.name.clone(),
-        labels: what.label.iter().cloned().collect(),
-        group: what.group.clone(),
-        force: what.force,
-        timeout: what.timeout,
-        env: what.env.clone(),
-        permission: what.permission.as_deref().and_then(Permission::named).unwrap_or_default(),
-        system: None,
-        key: None,
-        steerable: what.steerable,
-        more: what.more.clone(),
-        place: Place::Given,
-        earlier: None,
-    }
+    let mut labels: BTreeMap<_, _> = config.pairs(Key::Labels).into_iter().collect();
+    labels.extend(before.map(|before| before.labels.clone()).unwrap_or_default());
+    labels.extend(args.what.label.iter().cloned());
+    let known = before.and_then(|before| before.group.clone());
+    let group = args.what.group.clone().or(known).or(ask.group);
+    let callback = ask.callback.or(before.map(|one| one.callback.clone()).unwrap_or_default());
+    finish(here, &Ask { earlier: Some(found), labels, group, callback, ..ask }, &args.what)
 }
 
 fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
@@ -166,18 +162,34 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
             view::note(&format!("it is over: {outcome}"));
         }
     }
-    let code = u8::from(what.wait && !super::wait::is_good(&session));
+    let problems = if reused { Vec::new() } else { view::hooks::problems(&session) };
+    if !what.json {
+        view::problems(&problems);
+    }
+    let code = match what.wait && !super::wait::is_good(&session) {
+        true => Kind::No.code(),
+        // What is run at its end is told, and is no part of the answer.
+        false if is_uncreated(&session) && !reused => Kind::Problems.code(),
+        false => 0,
+    };
     if what.json {
-        let (log, notes) = (session.log.clone(), begun.notes);
-        view::json(&wire::Launch { schema: wire::SCHEMA, session, reused, notes, log })?;
+        let (schema, log, notes) = (wire::SCHEMA, session.log.clone(), begun.notes);
+        view::json(&wire::Launch { schema, session, reused, notes, log, problems })?;
     }
     Ok(code)
 }
 
-/// Waits until all have ended.
+/// What was to be run once it was there went wrong.
+fn is_uncreated(session: &Session) -> bool {
+    let bad = |hook: &wire::Hook| hook.name == HookName::OnCreate && hook.outcome.is_bad();
+    session.hooks.iter().any(bad)
+}
+
+/// Waits until all have ended, and what is run at their end.
 fn wait(here: &Here, names: Vec<String>) -> Result<Vec<Session>, Error> {
     let ask = ops::wait::Ask { names, until: Until::Ended, any: false, timeout: None };
-    ops::wait::wait(here, &ask).map(|waited| waited.sessions)
+    let ended = ops::wait::wait(here, &ask)?.sessions.into_iter();
+    Ok(ended.map(|session| ops::wait::settled(here, session)).collect())
 }
 
 fn directory(here: &Here, dir: &Path, hint: &str) -> Result<PathBuf, Error> {

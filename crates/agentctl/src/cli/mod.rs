@@ -3,9 +3,11 @@
 mod args;
 mod attach;
 mod completions;
+mod config;
 mod decide;
 mod doctor;
 mod explain;
+mod hook;
 mod launch;
 mod list;
 mod locks;

@@ -1,9 +1,9 @@
 //! From `main` to the exit code.
 
-use super::args::{Cli, Command, Patience};
+use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand, Patience};
 use super::{
-    attach, completions, decide, doctor, explain, launch, list, locks, logs, man, prune, send,
-    status, stop, wait,
+    attach, completions, config, decide, doctor, explain, hook, launch, list, locks, logs, man,
+    prune, send, status, stop, wait,
 };
 use crate::{
     error::{Error, Kind},
@@ -67,6 +67,8 @@ fn run(cli: Cli) -> Outcome {
         Command::Locks(args) => locks::run(here, &args),
         Command::Lock(args) => locks::lock(here, args),
         Command::Unlock(args) => locks::unlock(here, &args),
+        Command::Hook(args) => hook::run(here, &args),
+        Command::Config(args) => config::run(&args),
         Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
@@ -107,6 +109,11 @@ impl Command {
             Self::Lock(args) => args.json,
             Self::Unlock(args) => args.json,
             Self::Prune(args) => args.json,
+            Self::Hook(Hook { command: HookCommand::Run(args) }) => args.json,
+            Self::Config(args) => match &args.command {
+                ConfigCommand::Show(args) => args.at.json,
+                ConfigCommand::Path(args) => args.json,
+            },
             Self::Shim(_) => false,
             Self::Completions(_) | Self::Man(_) => false,
         }

@@ -7,9 +7,13 @@ use crate::read;
 use agentctl_core::{
     host::Kernel,
     ident::ProcKey,
-    receipt::{Exit, Launched, SCHEMA, Stopped},
+    receipt::{Exit, HookName, Launched, Ran, Run, Runs, SCHEMA, Stopped},
 };
 use jiff::{SignedDuration, Timestamp};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
 use serde::de::DeserializeOwned;
 use std::{
     cmp::Reverse,
@@ -103,6 +107,7 @@ impl Receipts {
             self.goes(group, "its process is gone, and its time is over");
             return None;
         }
+        launch.runs = runs(stem, &launch, kernel);
         Some(launch)
     }
 
@@ -127,6 +132,34 @@ impl Receipts {
     fn goes(&mut self, group: &[PathBuf], why: &'static str) {
         self.stale.extend(group.iter().map(|path| (path.clone(), why)));
     }
+}
+
+/// What became of the hooks of a launch.
+fn runs(stem: &Path, launch: &Launched, kernel: &dyn Kernel) -> Runs {
+    let Some(hooks) = &launch.hooks else { return Runs::default() };
+    let run = |name: HookName| {
+        let ran = one::<Ran>(&stem.with_extension(name.name()));
+        match ran.filter(|ran| ran.schema == SCHEMA) {
+            Some(Ran { end: Some(end), at, by, schema }) => {
+                Run::Ended(Ran { end: None, at, by, schema }, end)
+            }
+            Some(ran) if lives(&ran.by, kernel) => Run::Running(ran),
+            Some(ran) => Run::Lost(ran),
+            None => match name {
+                HookName::OnCreate => Run::NotRun,
+                HookName::OnComplete if hooks.on_complete.is_none() => Run::NotRun,
+                HookName::OnComplete if is_watched(&stem.with_extension("log")) => Run::Waiting,
+                HookName::OnComplete => Run::NotRun,
+            },
+        }
+    };
+    Runs { on_create: run(HookName::OnCreate), on_complete: run(HookName::OnComplete) }
+}
+
+/// The agent's parent holds on to the log as long as it lives.
+fn is_watched(log: &Path) -> bool {
+    let lock = |log| flock(log, FlockOperation::NonBlockingLockShared);
+    read::open(log).is_ok_and(|log| lock(log) == Err(Errno::WOULDBLOCK))
 }
 
 /// What the receipt of a stop of this process is called.

@@ -1,5 +1,6 @@
 //! Starts an agent, and returns once its session is really there.
 
+mod hooks;
 mod hosted;
 mod many;
 mod start;
@@ -29,9 +30,10 @@ use agentctl_core::{
     ident::ProcKey,
     launch::{self, Earlier, Input, Permission, Plan},
     policy::Sharing,
-    receipt::{Launched, SCHEMA},
+    receipt::{Callback, Launched, Runs, SCHEMA},
     wire::{self, DryRun, PlannedTree, Session},
 };
+pub(crate) use hooks::Errands;
 use hosted::Hosting;
 use jiff::{SignedDuration, Timestamp};
 use start::Start;
@@ -65,6 +67,8 @@ pub(crate) struct Ask {
     pub(crate) key: Option<String>,
     pub(crate) steerable: bool,
     pub(crate) more: Vec<String>,
+    pub(crate) errands: Errands,
+    pub(crate) callback: Callback,
     /// The conversation to go on with.
     pub(crate) earlier: Option<Before>,
     /// Whether it has a worktree of its own.
@@ -103,6 +107,7 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
             Input::Open(_) => "the prompt, and then what is sent to it",
         }
         .to_owned(),
+        hooks: ask.errands.planned(),
         requests: Vec::new(),
         worktree: worktree(ask),
     })
@@ -170,8 +175,10 @@ fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
     let id = plan.id.clone();
     let role = if matches!(plan.input, Input::Open(_)) { Role::Piped } else { Role::Headless };
     let start = Start { here, ask, receipt, launch, id, role, at: Timestamp::now(), claimed };
-    let reports = start.begin(&program, &plan)?;
-    start.follow(&reports)
+    let shim = start.begin(&program, &plan)?;
+    let (session, receipt) = (start.follow(&shim.reports)?, start.receipt.clone());
+    drop(start); // others need not wait for what is run now
+    Ok(hooks::created(here, session, &receipt))
 }
 
 /// A conversation to go on with.
@@ -184,6 +191,7 @@ pub(crate) struct Before {
     pub(crate) fork: bool,
     pub(crate) group: Option<String>,
     pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) callback: Callback,
     pub(crate) cwd: PathBuf,
     pub(crate) model: Option<String>,
 }
@@ -210,6 +218,7 @@ pub(crate) fn earlier(here: &Here, name: &str, fork: bool) -> Result<Before, Err
             fork,
             group: session.group,
             labels: session.labels,
+            callback: session.callback.unwrap_or_default(),
             cwd,
             model: session.model,
         }),
@@ -352,6 +361,9 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
         branch,
         base,
         repo: tree.map(|tree| tree.repo.clone()),
+        hooks: ask.errands.of(ask),
+        callback: ask.callback.clone(),
+        runs: Runs::default(),
         exit: None,
     }
 }

@@ -8,6 +8,7 @@ mod dirs;
 pub(crate) mod doctor;
 mod fifo;
 mod here;
+pub(crate) mod hook;
 mod interrupt;
 pub(crate) mod launch;
 pub(crate) mod list;

@@ -73,6 +73,21 @@ pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Sessions, Error> {
     }
 }
 
+/// The same session once what is run at its end has ended too.
+pub(crate) fn settled(here: &Here, session: Session) -> Session {
+    let id = session.id.clone().unwrap_or_default();
+    let mut last = session;
+    while last.hooks.iter().any(|hook| hook.outcome.is_open()) {
+        std::thread::sleep(REST);
+        match status(&here.again(), &id, Depth::Glance) {
+            // Somebody may go on with it.
+            Ok(found) if found.session.launch_id == last.launch_id => last = found.session,
+            Ok(_) | Err(_) => break,
+        }
+    }
+    last
+}
+
 impl Until {
     /// It is there.
     pub(crate) fn is_met(self, session: &Session) -> bool {

@@ -30,6 +30,13 @@ pub(crate) struct Orders {
     pub(crate) ends_by: Vec<Signal>,
 }
 
+impl Orders {
+    /// Something is to be run once the agent has ended.
+    pub(crate) fn completes(&self) -> bool {
+        self.receipt.hooks.as_ref().is_some_and(|hooks| hooks.on_complete.is_some())
+    }
+}
+
 /// What the shim tells whoever started it, a line each. Nobody may be listening.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,18 +5,19 @@
 //! Input is what the agent reads; output is a pipe to whoever waits for reports; errors go to the lock
 //! file of the directory, so that the lock lives as long as somebody is starting an agent there.
 
-use super::{Orders, Report, stops::stopped};
+use super::{Orders, Report, hooks, hooks::Errand, stops::stopped};
 use crate::{
-    host::{Grip, end, key_of},
+    host::{Grip, end, key_of, one},
     write::whole,
 };
 use agentctl_core::{
     launch::Mark,
-    receipt::{Exit, SCHEMA, VARIABLE},
+    receipt::{Exit, HookName, Launched, SCHEMA, VARIABLE},
 };
 use clap::ValueEnum;
 use jiff::Timestamp;
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{FlockOperation, flock},
     process::setsid,
 };
@@ -104,6 +105,7 @@ fn read(path: &Path) -> Option<Orders> {
 
 fn stay(path: &Path) -> u8 {
     let Some(mut orders) = read(path) else { return 1 };
+    let _watched = orders.completes().then(|| watched(&orders.log));
     // It carries its mark before it is the agent.
     let marked = |mut next: Command| next.env(VARIABLE, &orders.receipt.launch).spawn();
     let child = match next(Stage::Become, path).and_then(marked) {
@@ -119,6 +121,13 @@ fn stay(path: &Path) -> u8 {
     }
     let receipt = orders.log.with_extension("json");
     watch(child, orders, &receipt)
+}
+
+/// As long as somebody holds on to the log, the agent's end will be seen, and its hook run.
+fn watched(log: &Path) -> io::Result<File> {
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log)?;
+    flock(&log, FlockOperation::LockExclusive)?;
+    Ok(log)
 }
 
 /// Writes down who it is, and becomes the agent.
@@ -218,7 +227,7 @@ fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
 }
 
 /// Waits for the end of the agent, no longer than this.
-fn rest(grip: Option<&Grip>, time: Duration) {
+pub(super) fn rest(grip: Option<&Grip>, time: Duration) {
     match grip.map(|grip| grip.wait(Some(time))) {
         Some(Ok(_)) => {}
         Some(Err(_)) | None => std::thread::sleep(time.min(TICK)),
@@ -247,7 +256,7 @@ pub(crate) fn beginning(log: &Path) -> Option<String> {
 }
 
 /// Keeps the log from filling the disk: whoever appends goes on at its beginning.
-fn bound(log: &Path) {
+pub(super) fn bound(log: &Path) {
     let long = fs::metadata(log).is_ok_and(|stat| stat.len() > LOG);
     if long && let Ok(log) = OpenOptions::new().write(true).open(log) {
         let _ = log.set_len(0);
@@ -276,7 +285,35 @@ fn ended(status: ExitStatus, orders: &Orders, overdue: bool) -> u8 {
         let _ = fs::remove_file(fifo);
     }
     tell(&Report::Ended { code, signal });
+    if orders.completes() {
+        complete(orders, exit);
+    }
     0
+}
+
+/// Runs what is to be run once the agent has ended; unless its launch failed, of which nothing is left.
+fn complete(orders: &Orders, exit: Exit) {
+    settled(orders);
+    let _ = flock(io::stderr(), FlockOperation::Unlock); // others may launch there meanwhile
+    let receipt = orders.log.with_extension("json");
+    let Some(launch) = one::<Launched>(&receipt) else { return };
+    let launch = Launched { exit: Some(exit), ..launch };
+    let (Some(hooks), Some(_)) = (&launch.hooks, &launch.session) else { return };
+    let Some(dir) = orders.log.ancestors().nth(2) else { return };
+    let state = hooks::state(&launch, &exit, dir);
+    let name = HookName::OnComplete;
+    // Somebody may have begun it, and a full disk is no reason to run it twice.
+    let _ = Errand { name, launch: &launch, hooks, receipt: &receipt, state }.run();
+}
+
+/// Waits until whoever launched has made up his mind, and run what comes first: he closes his end then,
+/// or is gone.
+fn settled(orders: &Orders) {
+    let first = orders.receipt.hooks.as_ref().filter(|hooks| hooks.on_create.is_some());
+    let limit = LOCKED + first.map_or(Duration::ZERO, |hooks| hooks.limit + GRACE + GRACE);
+    let limit = Timespec::try_from(limit).ok();
+    let stdout = io::stdout();
+    let _ = poll(&mut [PollFd::new(&stdout, PollFlags::empty())], limit.as_ref());
 }
 
 fn tell(report: &Report) {

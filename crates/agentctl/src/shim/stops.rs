@@ -1,16 +1,16 @@
 //! Receipts of stops.
 
 use crate::{
-    host::{STOPS, stop_name},
+    host::{STOPS, one, stop_name},
     write::{make_dir, whole},
 };
 use agentctl_core::{
     ident::ProcKey,
-    receipt::{SCHEMA, Stopped},
+    receipt::{Launched, SCHEMA, Stopped},
 };
 use jiff::Timestamp;
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -31,4 +31,15 @@ pub(crate) fn stopped(
         at: Timestamp::now(),
     };
     whole(&path, &stop).map(|()| path)
+}
+
+/// We have stopped the session of this launch since. The process that was stopped need not be the one that
+/// was launched: that may be a script which starts the agent.
+pub(super) fn is_stopped(state: &Path, launch: &Launched) -> bool {
+    let files = fs::read_dir(state.join(STOPS)).into_iter().flatten().flatten();
+    let mut stops = files.filter_map(|file| one::<Stopped>(&file.path()));
+    stops.any(|stop| {
+        let same = Some(&stop.session) == launch.session.as_ref() && stop.agent == launch.agent;
+        stop.schema == SCHEMA && same && stop.at >= launch.at
+    })
 }

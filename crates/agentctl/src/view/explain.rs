@@ -26,6 +26,9 @@ pub(crate) fn session(session: &Session, now: Timestamp) -> io::Result<()> {
     if let Some(why) = &session.reason {
         writeln!(out, "  {}", one_line(why))?;
     }
+    for hook in &session.hooks {
+        writeln!(out, "  {}", super::hooks::line(session, hook))?;
+    }
     for (at, because) in session.because.iter().enumerate() {
         writeln!(out)?;
         fact(&mut out, paint, at + 1, because, now)?;

@@ -1,11 +1,11 @@
 //! What was started, stopped or waited for, as people read it.
 
-use super::words;
+use super::{hooks, words};
 use crate::error::Error;
 use agentctl_core::{
     proof::shell_word,
     text::one_line,
-    wire::{Certificate, DryRun, DrySlot, Session},
+    wire::{Certificate, DryRun, DrySlot, HookOutcome, Session},
 };
 use std::io::{self, IsTerminal, Write};
 
@@ -20,6 +20,9 @@ pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
             false => writeln!(out, "git worktree add {path} {branch}")?,
         }
         tree.notes.iter().try_for_each(|note| writeln!(out, "# {}", one_line(note)))?;
+    }
+    for hook in &dry.hooks {
+        writeln!(out, "# {}: {}", hook.name.name(), one_line(&hook.command))?;
     }
     for call in &dry.requests {
         writeln!(out, "{} {}", one_line(&call.method), one_line(&call.params.to_string()))?;
@@ -131,6 +134,9 @@ pub(crate) fn waited(sessions: &[Session]) -> io::Result<()> {
         let outcome = session.outcome.as_ref().map(|how| format!(": {}", one_line(how)));
         let name = words::name(session);
         writeln!(out, "{name}  {}{}", session.state.name(), outcome.unwrap_or_default())?;
+        for hook in session.hooks.iter().filter(|hook| hook.outcome != HookOutcome::Succeeded) {
+            writeln!(out, "  {}", hooks::line(session, hook))?;
+        }
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! How answers look: tables and pages for people, JSON for programs. The only room that prints.
 
+pub(crate) mod config;
 pub(crate) mod control;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod hooks;
 mod json;
 pub(crate) mod launch;
 pub(crate) mod locks;
@@ -16,5 +18,5 @@ mod words;
 
 pub(crate) use json::{json, raw};
 pub(crate) use notes::{
-    note, nothing_alive, nothing_matches, orphans, problems, report, report_bug,
+    note, nothing_alive, nothing_matches, orphans, problems, report, report_bug, warning,
 };

@@ -53,6 +53,11 @@ pub(crate) fn note(text: &str) {
     say(&format!("note: {}", one_line(text)));
 }
 
+/// Something that is not as a person may have meant it.
+pub(crate) fn warning(text: &str) {
+    say(&format!("{} {}", Paint::stderr().asking("warning:"), one_line(text)));
+}
+
 /// What agents left behind, one line each.
 pub(crate) fn orphans(orphans: &[Orphan]) {
     let paint = Paint::stderr();

@@ -19,6 +19,10 @@ pub(crate) fn session(session: &Session, now: Timestamp) -> io::Result<()> {
         };
         writeln!(out, "{} {value}", paint.faint(&format!("{name:>10}")))?;
     }
+    for hook in &session.hooks {
+        let value = super::hooks::line(session, hook);
+        writeln!(out, "{} {value}", paint.faint(&format!("{:>10}", "hook")))?;
+    }
     for (name, text) in [("prompt", &session.prompt), ("last", &session.last)] {
         if let Some(text) = text {
             let text = many_lines(text).replace('\n', "\n           ");
@@ -55,6 +59,7 @@ fn fields(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
         ("archived", session.archived.then(|| "yes".to_owned())),
         ("group", line(&session.group)),
         ("labels", labels(session)),
+        ("callback", callback(session)),
         ("exit code", session.exit_code.map(|code| code.to_string())),
         ("deadline", deadline(session, now)),
         ("transcript", path(&session.source)),
@@ -67,6 +72,15 @@ fn labels(session: &Session) -> Option<String> {
     let pair = |(name, value): (&String, &String)| one_line(&format!("{name}={value}"));
     let all: Vec<String> = session.labels.iter().map(pair).collect();
     (!all.is_empty()).then(|| all.join(", "))
+}
+
+fn callback(session: &Session) -> Option<String> {
+    let callback = session.callback.as_ref()?;
+    let named = |what: &str, name: &Option<String>| {
+        name.as_deref().map(|name| format!("{what} {}", one_line(name)))
+    };
+    let both = [named("session", &callback.session), named("agent", &callback.agent)];
+    Some(both.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn deadline(session: &Session, now: Timestamp) -> Option<String> {

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod cli;
+mod configured;
 mod driven;
 mod home;
 mod kills;

@@ -138,7 +138,9 @@ impl Survey<'_> {
             || candidate.holders.iter().any(|holder| self.is_of(&holder.key, &newest));
         match ours {
             true => Some(newest),
-            false => Some(Launched { exit: None, deadline: None, log: None, ..newest }),
+            false => {
+                Some(Launched { exit: None, deadline: None, log: None, hooks: None, ..newest })
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Whole answers of commands.
 
-use super::{Session, StateName};
+use super::{Hook, Session, StateName};
 use crate::{agent::Message, ident::ProcKey, observe};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -151,4 +151,16 @@ pub struct Death {
     /// Why it lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub survived: Option<String>,
+}
+
+/// What `hook run` answers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HookRun {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// The session, as it is now.
+    pub session: Session,
+    /// The hook that was run.
+    pub hook: Hook,
 }

@@ -1,7 +1,7 @@
 //! What was launched, or would be.
 
-use super::Session;
-use crate::hosted::Call;
+use super::{Problem, Session};
+use crate::{hosted::Call, receipt::HookName};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -21,6 +21,19 @@ pub struct Launch {
     /// What its process writes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub log: Option<PathBuf>,
+    /// What went wrong beside it: a hook.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+}
+
+/// A command that would be run for a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlannedHook {
+    /// When.
+    pub name: HookName,
+    /// Which.
+    pub command: String,
 }
 
 /// What `launch --dry-run` answers: how an agent would be started.
@@ -40,6 +53,9 @@ pub struct DryRun {
     pub without: Vec<String>,
     /// What it reads.
     pub input: String,
+    /// Commands that are run for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<PlannedHook>,
     /// What its server is asked for, where that runs its sessions: then nothing is started.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Call>,

@@ -1,8 +1,10 @@
 //! What programs read: the shapes of `--json`. Fields are added, never renamed.
 
 mod answers;
+mod config;
 mod control;
 mod doctor;
+mod hooks;
 mod launch;
 mod locks;
 mod prune;
@@ -10,11 +12,16 @@ mod session;
 mod state;
 
 pub use answers::{
-    Asked, Certificate, Death, Messages, OneSession, Orphan, Problem, Sessions, Stops, Unstopped,
+    Asked, Certificate, Death, HookRun, Messages, OneSession, Orphan, Problem, Sessions, Stops,
+    Unstopped,
 };
+pub use config::{Config, ConfigFile, ConfigFiles, FileState, Layer, Setting};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
-pub use launch::{DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedTree, Slot};
+pub use hooks::{Hook, HookOutcome};
+pub use launch::{
+    DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedHook, PlannedTree, Slot,
+};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};

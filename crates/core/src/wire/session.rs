@@ -1,12 +1,12 @@
 //! One session, as programs see it.
 
-use super::{StateName, Status};
+use super::{Hook, StateName, Status, hooks};
 use crate::{
     derive::{self, State, Verdict},
     evidence::{Evidence, Need, Reading, Record, Role, Tokens, Turn},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
-    receipt::{Exit, Launched},
+    receipt::{Callback, Exit, Launched},
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -135,6 +135,12 @@ pub struct Session {
     /// That moment has passed, and it is still alive: nobody is there to end it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overdue: bool,
+    /// Commands that are run for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
+    /// Whom its launcher wants told of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callback: Option<Callback>,
     /// Version of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -221,6 +227,8 @@ impl Session {
             log: None,
             deadline: None,
             overdue: false,
+            hooks: Vec::new(),
+            callback: None,
             version: record.version,
             source: around.source,
             because: verdict.because.into_iter().map(Because::from).collect(),
@@ -237,6 +245,8 @@ impl Session {
         let overdue = exit.is_some_and(|exit| exit.overdue) && self.state == StateName::Stopped;
         Self {
             exit_code: exit.and_then(|exit| exit.shown()),
+            hooks: hooks::of(&launch),
+            callback: Some(launch.callback).filter(|callback| !callback.is_none()),
             ended_at: self.ended_at.map(|at| exit.map_or(at, |exit| exit.at)),
             outcome: if overdue { Some("timed out".to_owned()) } else { self.outcome },
             branch: self.branch.or(launch.branch),

@@ -1,6 +1,6 @@
 //! Words of the commands that start an agent.
 
-use super::{agent_names, duration, slots::Slots};
+use super::{Hooks, agent_names, duration, slots::Slots};
 use agentctl_core::launch::Permission;
 use clap::{
     Args,
@@ -10,7 +10,7 @@ use std::{path::PathBuf, time::Duration};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Launch {
-    /// Which agent; without it, claude-code
+    /// Which agent; without it, the one that is configured, or claude-code
     #[arg(value_name = "AGENT", value_parser = agent_names(), conflicts_with_all = ["adapter", "matrix"])]
     pub(in crate::cli) agent: Option<String>,
     #[command(flatten)]
@@ -77,6 +77,8 @@ pub(in crate::cli) struct What {
     /// What it may do unasked: read, default (as its own settings say), edit, full
     #[arg(long, value_name = "MODE", value_parser = permission_names())]
     pub(in crate::cli) permission: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) hooks: Hooks,
     /// Keep it there for more prompts
     #[arg(long)]
     pub(in crate::cli) steerable: bool,

@@ -1,8 +1,17 @@
 //! Several launches of one command: which, with what, and what became of each.
 
-use super::{ask, cwd, prompt::prompt, wait};
+use super::{
+    ask::{ask, usual_model},
+    config, cwd, is_uncreated,
+    prompt::prompt,
+    wait,
+};
 use crate::{
-    cli::{args::Launch, run::Outcome},
+    cli::{
+        args::{Launch, What},
+        run::Outcome,
+    },
+    config::Config,
     error::{Error, Kind},
     ops::{
         self, Here,
@@ -11,7 +20,6 @@ use crate::{
     view,
 };
 use agentctl_core::{
-    launch::Permission,
     matrix::{self, Matrix},
     wire::{self, DryRuns, DrySlot, Launches, Session},
 };
@@ -39,10 +47,11 @@ impl<'a> Several<'a> {
         args: &'a Launch,
         slots: Vec<matrix::Slot>,
     ) -> Result<Self, Error> {
-        let cwd = cwd(here, args, args.worktree.as_deref())?;
+        let config = config(args, None)?;
+        let cwd = cwd(here, args, None, &config)?;
         let prompt = prompt(&args.what, None, &cwd)?;
-        let common = Ask { prompt, cwd, ..common(args, &slots) };
-        Self::with(here, args, &common, slots)
+        let common = Common { args, what: args.what.clone(), config, cwd, prompt };
+        Self::with(here, &common, slots)
     }
 
     /// Those that a file names. What it says of places is meant from where it is; what is said on the
@@ -52,47 +61,28 @@ impl<'a> Several<'a> {
         let from = file.parent().unwrap_or(Path::new(""));
         let place = |path: &PathBuf| from.join(home(path));
         let told = matrix.cwd.as_ref().map(&place);
-        let cwd = cwd(here, args, args.worktree.as_deref().or(told.as_deref()))?;
+        let config = config(args, told.as_deref())?;
+        let cwd = cwd(here, args, told.as_deref(), &config)?;
         let mut what = args.what.clone();
         what.context.spec = what.context.spec.or(matrix.spec.as_ref().map(place));
+        what.hooks.on_create = what.hooks.on_create.or(matrix.hooks.on_create);
+        what.hooks.on_complete = what.hooks.on_complete.or(matrix.hooks.on_complete);
         let prompt = prompt(&what, matrix.prompt.filter(|_| what.says_nothing()), &cwd)?;
-        let common = Ask { prompt, cwd, ..common(args, &matrix.slots) };
-        Self::with(here, args, &common, matrix.slots)
+        Self::with(here, &Common { args, what, config, cwd, prompt }, matrix.slots)
     }
 
-    fn with(
-        here: &'a Here,
-        args: &'a Launch,
-        common: &Ask,
-        slots: Vec<matrix::Slot>,
-    ) -> Result<Self, Error> {
+    fn with(here: &'a Here, common: &Common<'a>, slots: Vec<matrix::Slot>) -> Result<Self, Error> {
+        let args = common.args;
         if let Some(why) = off(args, &slots) {
             return Err(Error::new(Kind::Usage, why).hint("launch them one by one"));
         }
         let group = args.what.group.clone().unwrap_or_else(|| ops::launch::fresh_group(here));
         let names = matrix::names(&slots);
-        let slot = |(slot, name): (matrix::Slot, String)| -> Result<Slot, Error> {
-            let branch = matrix::branch(&slot, &group, &name);
-            let base = args.base_branch.clone().or(slot.base);
-            let mut labels = slot.labels;
-            labels.extend(common.labels.clone());
-            let ask = Ask {
-                agent: slot.agent,
-                model: slot.model,
-                permission: match args.what.permission {
-                    Some(_) => common.permission,
-                    None => slot.permission.unwrap_or(Permission::Default),
-                },
-                labels,
-                name: common.name.as_ref().map(|all| format!("{all}-{name}")),
-                key: common.key.as_ref().map(|all| format!("{all}/{name}")),
-                group: Some(group.clone()),
-                place: Place::Wanted(Wanted::new(&common.cwd, branch, base)?),
-                ..common.clone()
-            };
+        let slots = slots.into_iter().zip(names).map(|(slot, name)| {
+            let ask = common.ask(slot, &group, &name)?;
             Ok(Slot { name, ask })
-        };
-        let slots = slots.into_iter().zip(names).map(slot).collect::<Result<_, _>>()?;
+        });
+        let slots = slots.collect::<Result<_, Error>>()?;
         Ok(Self { here, args, group, slots })
     }
 
@@ -118,11 +108,23 @@ impl<'a> Several<'a> {
             view::launch::notes(&notes(&slots));
         }
         let good = !what.wait || self.wait(&mut slots)?;
+        let sessions =
+            slots.iter().filter(|slot| !slot.reused).filter_map(|slot| slot.session.as_ref());
+        let (mut problems, mut uncreated) = (Vec::new(), false);
+        for session in sessions {
+            problems.extend(view::hooks::problems(session));
+            uncreated |= is_uncreated(session);
+        }
+        if !what.json {
+            view::problems(&problems);
+        }
         if what.json {
             view::json(&Launches { schema: wire::SCHEMA, group: self.group, slots })?;
         }
         Ok(match failed.first() {
-            None => u8::from(!good),
+            None if !good => Kind::No.code(),
+            None if uncreated => Kind::Problems.code(),
+            None => 0,
             Some(first) if failed.len() == self.slots.len() => {
                 let same = failed.iter().all(|kind| kind == first);
                 if same { first.code() } else { Kind::NotStarted.code() }
@@ -168,10 +170,41 @@ impl<'a> Several<'a> {
 }
 
 /// What all have in common.
-fn common(args: &Launch, slots: &[matrix::Slot]) -> Ask {
-    let agent = slots.first().map_or(agentctl_core::agents::ALL[0], |slot| slot.agent);
-    let (system, key) = (args.append_system_prompt.clone(), args.key.clone());
-    Ask { system, key, ..ask(&args.what, agent) }
+struct Common<'a> {
+    args: &'a Launch,
+    /// What the command line says, and the file where that says nothing.
+    what: What,
+    config: Config,
+    cwd: PathBuf,
+    prompt: String,
+}
+
+impl Common<'_> {
+    fn ask(&self, slot: matrix::Slot, group: &str, name: &str) -> Result<Ask, Error> {
+        let args = self.args;
+        let ask = ask(&self.what, slot.agent, &self.config);
+        let branch = matrix::branch(&slot, group, name);
+        let base = args.base_branch.clone().or(slot.base);
+        let mut labels = ask.labels;
+        labels.extend(slot.labels);
+        labels.extend(self.what.label.iter().cloned());
+        Ok(Ask {
+            prompt: self.prompt.clone(),
+            cwd: self.cwd.clone(),
+            model: slot.model.or_else(|| usual_model(&self.config, slot.agent)),
+            permission: match self.what.permission {
+                Some(_) => ask.permission,
+                None => slot.permission.unwrap_or(ask.permission),
+            },
+            labels,
+            name: self.what.name.as_ref().map(|all| format!("{all}-{name}")),
+            system: args.append_system_prompt.clone(),
+            key: args.key.as_ref().map(|all| format!("{all}/{name}")),
+            group: Some(group.to_owned()),
+            place: Place::Wanted(Wanted::new(&self.cwd, branch, base)?),
+            ..ask
+        })
+    }
 }
 
 /// What cannot be meant for several.

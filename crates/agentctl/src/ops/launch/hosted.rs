@@ -1,6 +1,6 @@
 //! A launch that an agent's own server carries out: it is asked, and the session is waited for.
 
-use super::{Ask, fresh_id, native, receipt, start};
+use super::{Ask, fresh_id, hooks, native, receipt, start};
 use crate::{
     error::{Error, Kind},
     ops::{
@@ -38,6 +38,7 @@ pub(super) fn dry(here: &Here, ask: &Ask, hosted: &dyn Hosted) -> Result<DryRun,
         env: Vec::new(),
         without: Vec::new(),
         input: "nothing".to_owned(),
+        hooks: ask.errands.planned(),
         requests: calls(here, ask, hosted, "LAUNCH")?,
         worktree: super::worktree(ask),
     })
@@ -51,6 +52,10 @@ fn calls(here: &Here, ask: &Ask, hosted: &dyn Hosted, launch: &str) -> Result<Ve
     };
     if !ask.env.is_empty() {
         return Err(usage("its server has variables of its own (--env)"));
+    }
+    if ask.errands.on_complete.is_some() {
+        let why = "its sessions end in its own server, where nobody of ours waits (--on-complete)";
+        return Err(usage(why).hint("`agentctl wait ID && COMMAND` does the same from outside"));
     }
     if !ask.more.is_empty() {
         return Err(usage("its server takes no arguments (after --)"));
@@ -78,7 +83,8 @@ impl Hosting<'_> {
         let calls = calls(self.here, self.ask, self.hosted, &self.launch)?;
         let (store, servers) = self.servers()?;
         let claimed = claim()?;
-        let launch = receipt(self.ask, &self.launch);
+        let mut launch = receipt(self.ask, &self.launch);
+        launch.log = launch.hooks.is_some().then(|| self.receipt.with_extension("log"));
         // Before it is asked: on a full disk nothing is begun.
         let session = whole(&self.receipt, &launch)
             .map_err(|why| unwritable(&self.receipt, &why))
@@ -88,7 +94,7 @@ impl Hosting<'_> {
             let _ = fs::remove_file(&self.receipt);
         }
         drop(claimed);
-        session
+        session.map(|session| hooks::created(self.here, session, &self.receipt))
     }
 
     /// The servers of the store that is meant: the caller's own, or that of an earlier session.

@@ -62,9 +62,16 @@ pub(super) struct Start<'a> {
     pub(super) claimed: Claimed,
 }
 
+/// The shim of a launch that is under way.
+pub(super) struct Shim {
+    pub(super) reports: Receiver<Report>,
+    /// As long as this is there, nothing is run for the agent's end.
+    _held: mpsc::Sender<()>,
+}
+
 impl Start<'_> {
-    /// Starts the shim, and listens to it.
-    pub(super) fn begin(&self, program: &Path, plan: &Plan) -> Result<Receiver<Report>, Error> {
+    /// Starts the shim, and listens to it. It waits with what is run at the end until it is let go.
+    pub(super) fn begin(&self, program: &Path, plan: &Plan) -> Result<Shim, Error> {
         let orders = self.orders(program, plan);
         let path = self.receipt.with_extension("orders");
         let input = self.input(plan).map_err(|why| self.undone(&why))?;
@@ -80,15 +87,21 @@ impl Start<'_> {
         let mut shim = shim.map_err(|why| self.failed(&format!("cannot start our shim: {why}")))?;
         let pipe = shim.stdout.take().expect("it was asked for");
         let (tell, reports) = mpsc::channel();
+        let (held, let_go) = mpsc::channel::<()>();
         thread::spawn(move || {
             let _ = shim.wait(); // its first stage goes at once
             for line in BufReader::new(pipe).lines().map_while(Result::ok) {
                 if let Ok(report) = serde_json::from_str(&line) {
+                    let is_last = matches!(report, Report::Ended { .. });
                     let _ = tell.send(report);
+                    if is_last {
+                        let _ = let_go.recv(); // our end of the pipe is closed after that
+                        return;
+                    }
                 }
             }
         });
-        Ok(reports)
+        Ok(Shim { reports, _held: held })
     }
 
     fn orders(&self, program: &Path, plan: &Plan) -> Orders {
@@ -293,6 +306,10 @@ impl Start<'_> {
         let stop = self.process().zip(places::state());
         if let Some((key, state)) = stop.filter(|_| left.is_empty()) {
             let _ = fs::remove_file(state.join(STOPS).join(stop_name(&key)));
+        }
+        // No session, no end of it.
+        if let Some(launch) = one::<Launched>(&self.receipt).filter(|one| one.hooks.is_some()) {
+            let _ = whole(&self.receipt, &Launched { hooks: None, ..launch });
         }
         let files: &[&str] = match left.is_empty() {
             true => &["orders", "prompt", "in", "log", "exit", "json"],

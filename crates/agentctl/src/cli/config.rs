@@ -1,0 +1,76 @@
+//! `agentctl config show` and `agentctl config path`
+
+use super::{
+    args::{Config, ConfigCommand, Show, Where},
+    run::Outcome,
+};
+use crate::{
+    config::{self, Value},
+    error::Error,
+    view,
+};
+use agentctl_core::wire::{self, ConfigFiles, Problem, Setting};
+use std::path::Path;
+
+/// Shows what is set, or where.
+pub(super) fn run(args: &Config) -> Outcome {
+    match &args.command {
+        ConfigCommand::Show(args) => show(args),
+        ConfigCommand::Path(args) => path(args),
+    }
+}
+
+/// What holds for a launch in this directory; what is not heeded is told.
+pub(super) fn read(dir: Option<&Path>) -> Result<config::Config, Error> {
+    let config = config::read(dir)?;
+    for note in config.notes.iter().filter(|note| !note.quiet) {
+        view::warning(&format!("{}:{}", note.path.display(), note.text));
+    }
+    Ok(config)
+}
+
+fn show(args: &Show) -> Outcome {
+    let config = config::read(args.at.cwd.as_deref())?;
+    let setting =
+        |((key, part), set): (&(config::Key, Option<String>), &config::Setting)| Setting {
+            key: match part {
+                Some(part) => format!("{}.{}", key.name(), view::config::name(part)),
+                None => key.name().to_owned(),
+            },
+            value: match &set.value {
+                Value::Text(text) => text.as_str().into(),
+                Value::Switch(on) => (*on).into(),
+                Value::List(all) => all.clone().into(),
+            },
+            layer: set.origin.layer,
+            path: set.origin.path.clone(),
+            line: set.origin.line,
+            variable: set.origin.variable.clone(),
+        };
+    let settings: Vec<Setting> = config.settings.iter().map(setting).collect();
+    let problem = |note: &config::Note| Problem {
+        agent: "agentctl".to_owned(),
+        path: Some(note.path.clone()),
+        message: note.text.clone(),
+    };
+    let problems = config.notes.iter().map(problem).collect();
+    match args.at.json {
+        true => view::json(&wire::Config { schema: wire::SCHEMA, settings, problems })?,
+        false => {
+            for note in &config.notes {
+                view::warning(&format!("{}:{}", note.path.display(), note.text));
+            }
+            view::config::settings(&settings, args.origin)?;
+        }
+    }
+    Ok(0)
+}
+
+fn path(args: &Where) -> Outcome {
+    let files = config::look(args.cwd.as_deref()).files;
+    match args.json {
+        true => view::json(&ConfigFiles { schema: wire::SCHEMA, files })?,
+        false => view::config::files(&files)?,
+    }
+    Ok(0)
+}

@@ -1,0 +1,215 @@
+//! Every key there is: its name, what it holds, and who may set it.
+
+use super::value::{Holds, Value};
+
+/// What can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    /// Which agent, where none is named.
+    Agent,
+    /// Which model.
+    Model,
+    /// What it may do unasked.
+    Permission,
+    /// When it is ended.
+    Timeout,
+    /// The group it belongs to.
+    Group,
+    /// Labels.
+    Labels,
+    /// Variables for the agent.
+    Env,
+    /// It stays for more prompts.
+    Steerable,
+    /// Where to work.
+    Cwd,
+    /// What is run once a session is there.
+    OnCreate,
+    /// What is run once its agent has ended.
+    OnComplete,
+    /// How long each of these may take.
+    HookTimeout,
+    /// Directories whose project files may set everything.
+    Trust,
+}
+
+/// Whether the file of a project may set it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Project {
+    /// Whoever wrote it: nothing is run and nothing is allowed by it.
+    May,
+    /// If the user trusts its directory.
+    MayIfTrusted,
+    /// Never, and why.
+    MayNot(&'static str),
+}
+
+/// Tables that hold keys.
+pub(super) const TABLES: &[&str] = &["launch", "hooks"];
+
+impl Key {
+    /// All, in the order of their names in a file.
+    pub(super) const ALL: &[Self] = &[
+        Self::Agent,
+        Self::Model,
+        Self::Permission,
+        Self::Timeout,
+        Self::Group,
+        Self::Labels,
+        Self::Env,
+        Self::Steerable,
+        Self::Cwd,
+        Self::OnCreate,
+        Self::OnComplete,
+        Self::HookTimeout,
+        Self::Trust,
+    ];
+
+    /// With its table.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "launch.agent",
+            Self::Model => "launch.model",
+            Self::Permission => "launch.permission",
+            Self::Timeout => "launch.timeout",
+            Self::Group => "launch.group",
+            Self::Labels => "launch.labels",
+            Self::Env => "launch.env",
+            Self::Steerable => "launch.steerable",
+            Self::Cwd => "launch.cwd",
+            Self::OnCreate => "hooks.on_create",
+            Self::OnComplete => "hooks.on_complete",
+            Self::HookTimeout => "hooks.timeout",
+            Self::Trust => "trust",
+        }
+    }
+
+    /// The key of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key| key.name() == name)
+    }
+
+    /// The variable that sets it: its name in capitals. What a hook is told (`AGENTCTL_MODEL`) is called
+    /// otherwise, so that a launch by a hook does not take that for an order.
+    pub(super) fn variable(self) -> Option<String> {
+        match self.holds() {
+            Holds::Pairs | Holds::Folders => None,
+            Holds::Agent
+            | Holds::Word
+            | Holds::Permission
+            | Holds::Time
+            | Holds::TimeOrNone
+            | Holds::Switch
+            | Holds::Folder
+            | Holds::Command => {
+                Some(format!("AGENTCTL_{}", self.name().replace('.', "_").to_uppercase()))
+            }
+        }
+    }
+
+    pub(super) fn holds(self) -> Holds {
+        match self {
+            Self::Agent => Holds::Agent,
+            Self::Model | Self::Group => Holds::Word,
+            Self::Permission => Holds::Permission,
+            Self::Timeout => Holds::TimeOrNone,
+            Self::Labels | Self::Env => Holds::Pairs,
+            Self::Steerable => Holds::Switch,
+            Self::Cwd => Holds::Folder,
+            Self::OnCreate | Self::OnComplete => Holds::Command,
+            Self::HookTimeout => Holds::Time,
+            Self::Trust => Holds::Folders,
+        }
+    }
+
+    /// Agents differ in what of a repository they run unasked: which one is the user's choice.
+    pub(super) fn project(self) -> Project {
+        match self {
+            Self::Model | Self::Timeout | Self::Group | Self::Labels | Self::Steerable => {
+                Project::May
+            }
+            Self::Agent
+            | Self::Permission
+            | Self::Env
+            | Self::OnCreate
+            | Self::OnComplete
+            | Self::HookTimeout => Project::MayIfTrusted,
+            Self::Cwd => Project::MayNot("it counts for launches in its own directory"),
+            Self::Trust => Project::MayNot("nobody can vouch for themselves"),
+        }
+    }
+
+    /// What holds where nobody says otherwise.
+    pub(super) fn default(self) -> Option<Value> {
+        let text = |text: &str| Some(Value::Text(text.to_owned()));
+        match self {
+            Self::Agent => text("claude-code"),
+            Self::Permission => text("default"),
+            Self::HookTimeout => text("5m"),
+            Self::Steerable => Some(Value::Switch(false)),
+            Self::Model
+            | Self::Timeout
+            | Self::Group
+            | Self::Labels
+            | Self::Env
+            | Self::Cwd
+            | Self::OnCreate
+            | Self::OnComplete
+            | Self::Trust => None,
+        }
+    }
+}
+
+/// The known name that somebody may have meant: one with the same last part, or one that looks like it.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().replace('-', "_");
+    let known = || Key::ALL.iter().map(|key| key.name()).chain(TABLES.iter().copied());
+    let far = |one: &&str| {
+        let part = strsim::osa_distance(&last(one), &last(name));
+        (part, strsim::osa_distance(one, name))
+    };
+    let near = known().min_by_key(far)?;
+    let longest = last(near).len().max(last(name).len());
+    (far(&near).0 * 3 <= longest).then_some(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_a_name_of_its_own_and_a_default_that_it_can_hold() {
+        for key in Key::ALL {
+            assert_eq!(Key::named(key.name()), Some(*key));
+            let table = key.name().split_once('.').map(|(table, _)| table);
+            assert!(table.is_none_or(|table| TABLES.contains(&table)), "{key:?}");
+            if let Some(Value::Text(text)) = key.default() {
+                assert_eq!(key.holds().of_text(&text), Ok(Value::Text(text)), "{key:?}");
+            }
+        }
+    }
+
+    /// A hook that launches an agent is no reason for that agent to have the same model.
+    #[test]
+    fn no_variable_of_a_hook_sets_a_key() {
+        let told = agentctl_core::receipt::HOOK_VARIABLES;
+        let set: Vec<String> = Key::ALL.iter().filter_map(|key| key.variable()).collect();
+        assert!(set.contains(&"AGENTCTL_LAUNCH_MODEL".to_owned()));
+        assert!(set.iter().all(|name| !told.contains(&name.as_str())), "{set:?}");
+        assert!(!set.iter().any(|name| name == agentctl_core::receipt::VARIABLE));
+    }
+
+    #[test]
+    fn the_nearest_name_is_one_that_may_be_meant() {
+        assert_eq!(nearest("launch.modle"), Some("launch.model"));
+        assert_eq!(nearest("model"), Some("launch.model"));
+        assert_eq!(nearest("launch.on-complete"), Some("hooks.on_complete"));
+        assert_eq!(nearest("hooks.timout"), Some("hooks.timeout"));
+        assert_eq!(nearest("launch.timout"), Some("launch.timeout"));
+        assert_eq!(nearest("lunch"), Some("launch"));
+        assert_eq!(nearest("hook"), Some("hooks"));
+        assert_eq!(nearest("trusted"), Some("trust"));
+        assert_eq!(nearest("launch.colour"), None);
+        assert_eq!(nearest("webhooks.url"), None);
+    }
+}

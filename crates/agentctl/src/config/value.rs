@@ -1,0 +1,137 @@
+//! What a key holds, and what it may hold.
+
+use crate::patience::{duration, patience};
+use agentctl_core::{agents, launch::Permission};
+use std::path::Path;
+
+/// What was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Words: a name, a time, a path, a command.
+    Text(String),
+    /// Yes or no.
+    Switch(bool),
+    /// Several paths.
+    List(Vec<String>),
+}
+
+/// What stands in a file or a variable.
+#[derive(Clone, Debug)]
+pub(super) enum Raw {
+    Text(String),
+    Switch(bool),
+    List(Vec<Raw>),
+    /// Nothing that any key holds: a number, a date.
+    Other(&'static str),
+}
+
+/// What a key may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// The name of an agent.
+    Agent,
+    /// A word or more, which must not look like a flag: some agents would take it for one.
+    Word,
+    /// The name of a permission.
+    Permission,
+    /// A time.
+    Time,
+    /// A time, or none.
+    TimeOrNone,
+    /// Yes or no.
+    Switch,
+    /// A directory.
+    Folder,
+    /// A command line of the shell; an empty one is none.
+    Command,
+    /// Names with words.
+    Pairs,
+    /// Directories.
+    Folders,
+}
+
+impl Holds {
+    /// What it holds, in words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Agent => "the name of an agent, such as \"claude-code\"",
+            Self::Word | Self::Command => "text, in quotes",
+            Self::Permission => "\"read\", \"default\", \"edit\" or \"full\"",
+            Self::Time => "a duration in quotes, such as \"90s\" or \"10m\"",
+            Self::TimeOrNone => "a duration in quotes, such as \"90s\" or \"10m\", or \"none\"",
+            Self::Switch => "true or false",
+            Self::Folder => "a directory, in quotes, from the root or from ~",
+            Self::Pairs => "a table of names with text, such as { team = \"web\" }",
+            Self::Folders => "a list of directories, such as [\"~/work\"]",
+        }
+    }
+
+    /// The value, or why it is none.
+    pub(super) fn of(self, raw: &Raw) -> Result<Value, String> {
+        let wrong = |what: &str| Err(format!("it holds {}, not {what}", self.words()));
+        match (self, raw) {
+            (Self::Switch, Raw::Switch(on)) => Ok(Value::Switch(*on)),
+            (Self::Folders, Raw::List(all)) => {
+                let one = |raw: &Raw| match raw {
+                    Raw::Text(path) => folder(path).map(|()| path.clone()),
+                    Raw::Switch(_) | Raw::List(_) | Raw::Other(_) => {
+                        Err(format!("it holds {}", self.words()))
+                    }
+                };
+                all.iter().map(one).collect::<Result<_, _>>().map(Value::List)
+            }
+            (Self::Switch | Self::Folders, Raw::Text(_)) => wrong("text"),
+            (_, Raw::Text(text)) => self.of_text(text),
+            (_, Raw::Switch(_)) => wrong("true or false"),
+            (_, Raw::List(_)) => wrong("a list"),
+            (_, Raw::Other(what)) => wrong(what),
+        }
+    }
+
+    /// The same for words alone, as a variable has them.
+    pub(super) fn of_text(self, text: &str) -> Result<Value, String> {
+        let known = Permission::ALL.iter().any(|(name, _)| *name == text);
+        match self {
+            Self::Agent if agents::named(text).is_none() => return Err(no_agent(text)),
+            Self::Word => word(text)?,
+            Self::Permission if !known => return Err(format!("it holds {}", self.words())),
+            Self::Time => duration(text).map(|_| ())?,
+            Self::TimeOrNone => patience(text).map(|_| ())?,
+            Self::Folder => folder(text)?,
+            Self::Command if text.contains('\0') => return Err("it holds a NUL".to_owned()),
+            Self::Switch => {
+                return match text {
+                    "true" | "1" | "yes" => Ok(Value::Switch(true)),
+                    "false" | "0" | "no" => Ok(Value::Switch(false)),
+                    _ => Err(format!("it holds {}", self.words())),
+                };
+            }
+            Self::Pairs | Self::Folders => return Err(format!("it holds {}", self.words())),
+            Self::Agent | Self::Permission | Self::Command => {}
+        }
+        Ok(Value::Text(text.to_owned()))
+    }
+}
+
+fn no_agent(name: &str) -> String {
+    let names: Vec<&str> = agents::ALL.iter().map(|agent| agent.card().name).collect();
+    format!("there is no agent {name:?}; there are {}", names.join(", "))
+}
+
+fn word(text: &str) -> Result<(), String> {
+    match text {
+        _ if text.trim().is_empty() => Err("it is empty".to_owned()),
+        _ if text.starts_with('-') => Err("it must not begin with a dash".to_owned()),
+        _ if text.contains(char::is_control) => {
+            Err("it must not hold control characters".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn folder(text: &str) -> Result<(), String> {
+    match Path::new(text).is_absolute() || text == "~" || text.starts_with("~/") {
+        true => Ok(()),
+        false => Err("it must be a directory from the root or from ~".to_owned()),
+    }
+}

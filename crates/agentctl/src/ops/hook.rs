@@ -1,0 +1,88 @@
+//! Runs a hook that nobody ran.
+
+use super::{Here, dirs::Claimed, status::status};
+use crate::{
+    error::{Error, Kind},
+    host::LAUNCHES,
+    places,
+    shim::Errand,
+};
+use agentctl_core::{
+    agent::Depth,
+    host::Host,
+    receipt::{HookName, Hooks, Launched, Run},
+    wire::{HookRun, SCHEMA, Session},
+};
+use std::{io, path::Path, time::Duration};
+
+/// Runs this hook of a session, and returns once it has ended.
+pub(crate) fn run(here: &Here, id: &str, name: HookName, again: bool) -> Result<HookRun, Error> {
+    let session = status(here, id, Depth::Glance)?.session;
+    let refuse =
+        |why: &str| Error::new(Kind::Refused, format!("cannot run {} of {id}: {why}", name.name()));
+    let own = |one: &&Launched| Some(&one.launch) == session.launch_id.as_ref();
+    let launch = here.host().launches().iter().find(own);
+    let launch = launch.ok_or_else(|| {
+        refuse("no launch of ours is known for it")
+            .hint("hooks belong to a launch, and are kept for 7 days after it")
+    })?;
+    let hooks = launch.hooks.as_ref().filter(|hooks| hooks.command(name).is_some());
+    let hooks = hooks.ok_or_else(|| refuse("it was launched without one"))?;
+    if name == HookName::OnComplete && is_alive(here.host(), &session, launch) {
+        return Err(refuse("its agent is alive")
+            .hint(format!("`agentctl wait {id}` waits for its end, which runs it")));
+    }
+    may_begin(launch.runs.of(name), again).map_err(|(why, hint)| refuse(why).hint(hint))?;
+    let state = places::known_state()?;
+    let receipt = state.join(LAUNCHES).join(format!("{}.json", launch.launch));
+    // Who runs it again holds this meanwhile: of two of those, too, one is refused.
+    let key = format!("{} {}", name.name(), launch.launch);
+    let _claimed = Claimed::key(&state, &key, Duration::ZERO)
+        .map_err(|why| refuse("somebody runs it right now").hint(why.message))?;
+    begin(&session, (launch, hooks, &receipt), name, again).map_err(|why| match why.kind() {
+        io::ErrorKind::AlreadyExists => refuse("somebody has begun it meanwhile")
+            .hint("`agentctl status` shows what became of it"),
+        _ => Error::new(Kind::Io, format!("cannot write {}: {why}", receipt.display()))
+            .hint("make room; it was not run"),
+    })?;
+    let session = status(&here.again(), id, Depth::Glance)?.session;
+    let hook = session.hooks.iter().find(|hook| hook.name == name).cloned();
+    let hook = hook.ok_or_else(|| refuse("its receipt went meanwhile"))?;
+    Ok(HookRun { schema: SCHEMA, session, hook })
+}
+
+/// Its process, or one that may be its.
+fn is_alive(host: &dyn Host, session: &Session, launch: &Launched) -> bool {
+    session.live || launch.process.as_ref().is_some_and(|key| !host.is_over(key))
+}
+
+/// Whether it may be begun; else why not, and the way out.
+fn may_begin(run: &Run, again: bool) -> Result<(), (&'static str, &'static str)> {
+    match (run, again) {
+        (Run::Waiting, _) => Err((
+            "the agent's parent is about to run it",
+            "`agentctl status` shows what became of it",
+        )),
+        (Run::Running(_), _) => {
+            Err(("it runs right now", "`agentctl status` shows what became of it"))
+        }
+        (Run::Lost(_), false) => Err((
+            "it was begun before, and its outcome is unknown",
+            "look at the log, and run it again with --force",
+        )),
+        (Run::Ended(..), false) => Err(("it was run before", "run it again with --force")),
+        (Run::NotRun, _) | (Run::Lost(_) | Run::Ended(..), true) => Ok(()),
+    }
+}
+
+fn begin(
+    session: &Session,
+    (launch, hooks, receipt): (&Launched, &Hooks, &Path),
+    name: HookName,
+    again: bool,
+) -> io::Result<()> {
+    let errand = Errand { name, launch, hooks, receipt, state: session.state.name() };
+    let is_new = matches!(launch.runs.of(name), Run::NotRun);
+    let ran = if again && !is_new { errand.run_again() } else { errand.run() };
+    ran.map(|_| ())
+}

@@ -1,0 +1,197 @@
+//! Runs a hook, at most once: whoever makes its receipt runs it, and nobody else.
+//!
+//! What it is run for it is told by variables alone. Nothing is put into its command: a branch may be
+//! called anything.
+
+use super::{run::bound, stops};
+use crate::{
+    branch::branch,
+    host::{Grip, end, key_of},
+    write::{fresh, whole},
+};
+use agentctl_core::{
+    launch::Signal,
+    receipt::{Exit, HOOK_VARIABLES, HookEnd, HookName, Hooks, Launched, Ran, VARIABLE},
+    text::one_line,
+    wire::StateName,
+};
+use jiff::Timestamp;
+use rustix::process::{Pid, Signal as Kernel, kill_process_group};
+use std::{
+    ffi::OsString,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    os::unix::{
+        ffi::OsStringExt,
+        fs::OpenOptionsExt,
+        process::{CommandExt, ExitStatusExt},
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+/// How long a hook whose time is over has to heed a signal before the next.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often the size of the log is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A hook that is to be run.
+pub(crate) struct Errand<'a> {
+    pub(crate) name: HookName,
+    pub(crate) launch: &'a Launched,
+    pub(crate) hooks: &'a Hooks,
+    /// The receipt of the launch.
+    pub(crate) receipt: &'a Path,
+    /// The session's state.
+    pub(crate) state: &'a str,
+}
+
+impl Errand<'_> {
+    /// Runs it, unless somebody has begun it: then the error is that its receipt is there.
+    pub(crate) fn run(&self) -> io::Result<Ran> {
+        let ran = begun()?;
+        fresh(&self.file(), &ran)?;
+        Ok(self.carry_out(ran))
+    }
+
+    /// Runs it whoever has run it before.
+    pub(crate) fn run_again(&self) -> io::Result<Ran> {
+        let ran = begun()?;
+        whole(&self.file(), &ran)?;
+        Ok(self.carry_out(ran))
+    }
+
+    fn file(&self) -> PathBuf {
+        self.receipt.with_extension(self.name.name())
+    }
+
+    fn carry_out(&self, mut ran: Ran) -> Ran {
+        let log = self.launch.log.clone().unwrap_or_else(|| self.receipt.with_extension("log"));
+        let command = self.hooks.command(self.name).unwrap_or_default();
+        let mut end = HookEnd {
+            at: Timestamp::now(),
+            code: None,
+            signal: None,
+            timed_out: false,
+            failure: None,
+        };
+        say(&log, &format!("{}: {}", self.name.name(), one_line(command)));
+        match self.start(command, &log) {
+            Ok(child) => {
+                let (status, timed_out) = self.wait(child, &log);
+                end.code = status.and_then(|status| status.code());
+                end.signal = status.and_then(|status| status.signal());
+                end.timed_out = timed_out;
+            }
+            Err(why) => {
+                let dir = self.hooks.cwd.display();
+                end.failure = Some(format!("cannot be started in {dir}: {why}"));
+            }
+        }
+        end.at = Timestamp::now();
+        say(&log, &format!("{}: {}", self.name.name(), one_line(&words(&end))));
+        ran.end = Some(end);
+        let _ = whole(&self.file(), &ran); // what was begun is written down already
+        ran
+    }
+
+    fn start(&self, command: &str, log: &Path) -> io::Result<Child> {
+        let (out, twin) = match open(log).and_then(|log| Ok((log.try_clone()?, log))) {
+            Ok((log, twin)) => (Stdio::from(log), Stdio::from(twin)),
+            Err(_) => (Stdio::null(), Stdio::null()),
+        };
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(command).current_dir(&self.hooks.cwd).process_group(0);
+        shell.stdin(Stdio::null()).stdout(out).stderr(twin);
+        // What it starts is no process of the agent's.
+        shell.env_remove(VARIABLE);
+        for name in HOOK_VARIABLES {
+            let value = self.variable(name).unwrap_or_default().into_vec();
+            let value = value.into_iter().filter(|byte| *byte != 0).collect();
+            shell.env(name, OsString::from_vec(value));
+        }
+        shell.spawn()
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let Launched { session, agent, group, callback, exit, .. } = self.launch;
+        let text = |text: &Option<String>| text.clone().map(OsString::from);
+        match name {
+            "AGENTCTL_SESSION_ID" => text(session),
+            "AGENTCTL_CWD" => Some(self.hooks.cwd.clone().into_os_string()),
+            "AGENTCTL_ADAPTER" => Some(agent.into()),
+            "AGENTCTL_BRANCH" => branch(&self.hooks.cwd),
+            "AGENTCTL_EXIT_CODE" => {
+                exit.and_then(|exit| exit.shown()).map(|code| code.to_string().into())
+            }
+            "AGENTCTL_GROUP" => text(group),
+            "AGENTCTL_MODEL" => text(&self.hooks.model),
+            "AGENTCTL_STATE" => Some(self.state.into()),
+            "AGENTCTL_CALLBACK_SESSION" => text(&callback.session),
+            "AGENTCTL_CALLBACK_AGENT" => text(&callback.agent),
+            _ => None,
+        }
+    }
+
+    /// Waits for the command itself: what it leaves running in the background is its own affair, unless
+    /// its time is over. Then all of its group ends.
+    fn wait(&self, mut child: Child, log: &Path) -> (Option<ExitStatus>, bool) {
+        let until = Instant::now().checked_add(self.hooks.limit);
+        let key = key_of(child.id()).ok();
+        let grip = key.as_ref().and_then(|key| Grip::open(key).ok());
+        loop {
+            if let Ok(Some(status)) = child.try_wait() {
+                return (Some(status), false);
+            }
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                break;
+            }
+            super::run::rest(grip.as_ref(), left.min(LOOK));
+            bound(log);
+        }
+        let _ = key.map(|key| end(&key, &[Signal::Terminate, Signal::Kill], GRACE));
+        // It is not collected yet, so that nobody else's group can have its number.
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Kernel::KILL);
+        }
+        (child.wait().ok(), true)
+    }
+}
+
+fn begun() -> io::Result<Ran> {
+    let by = key_of(std::process::id()).map_err(|why| io::Error::other(why.to_string()))?;
+    Ok(Ran::new(Timestamp::now(), by))
+}
+
+fn open(log: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(log)
+}
+
+/// A line of ours between others' output.
+fn say(log: &Path, text: &str) {
+    let _ =
+        open(log).and_then(|mut log| log.write_all(format!("\n[agentctl] {text}\n").as_bytes()));
+}
+
+fn words(end: &HookEnd) -> String {
+    match (&end.failure, end.timed_out, end.code, end.signal) {
+        (Some(why), ..) => why.clone(),
+        (None, true, ..) => "ended because its time was over".to_owned(),
+        (None, false, Some(code), _) => format!("exit code {code}"),
+        (None, false, None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, false, None, None) => "nobody saw how it ended".to_owned(),
+    }
+}
+
+/// How an agent's session ended, as far as its parent can tell: what is in its records it does not read.
+pub(super) fn state(launch: &Launched, exit: &Exit, state: &Path) -> &'static str {
+    let state = match (exit.code, exit.signal) {
+        _ if exit.overdue || stops::is_stopped(state, launch) => StateName::Stopped,
+        (Some(0), _) => StateName::Done,
+        (Some(_), _) => StateName::Failed,
+        (None, _) => StateName::Died,
+    };
+    state.name()
+}
