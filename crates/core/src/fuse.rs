@@ -124,7 +124,10 @@ mod tests {
         let fired = Fuse { fired: Some(Fired { at: at(101), problem: None }), ..lit };
         assert!(!fired.is_due(at(102)));
         let week = 7 * 24 * 3600;
-        assert_eq!([101, week, 102 + week].map(|now| fired.is_stale(at(now))), [false, false, true]);
+        assert_eq!(
+            [101, week, 102 + week].map(|now| fired.is_stale(at(now))),
+            [false, false, true]
+        );
         assert!(!fuse(100).is_stale(at(10 * week)), "one that has not fired stays");
     }
 }

@@ -26,6 +26,7 @@ pub mod context;
 pub mod control;
 pub mod derive;
 pub mod evidence;
+pub mod fuse;
 pub mod host;
 pub mod hosted;
 pub mod ident;

@@ -1,10 +1,12 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
+mod fuse;
 mod hooks;
 mod launch;
 mod slots;
 mod upkeep;
 
+pub(super) use fuse::{Fuse, FuseCommand, FuseList, FuseSet, OnExpire};
 pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
 pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
@@ -80,6 +82,10 @@ pub(super) enum Command {
     Hook(Hook),
     /// Show what is configured, and where
     Config(Config),
+    /// Have something done at a time, unless it is put off or cancelled
+    Fuse(Fuse),
+    /// Show the fuses that are set, as `fuse list` does
+    Fuses(FuseList),
     /// Remove files of ours that nobody needs any more, and say which
     Prune(Prune),
     /// Start and outlive an agent

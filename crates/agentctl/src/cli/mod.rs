@@ -7,6 +7,7 @@ mod config;
 mod decide;
 mod doctor;
 mod explain;
+mod fuse;
 mod hook;
 mod launch;
 mod list;

@@ -2,8 +2,8 @@
 
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand, Patience};
 use super::{
-    attach, completions, config, decide, doctor, explain, hook, launch, list, locks, logs, man,
-    prune, send, status, stop, wait,
+    attach, completions, config, decide, doctor, explain, fuse, hook, launch, list, locks, logs,
+    man, prune, send, status, stop, wait,
 };
 use crate::{
     error::{Error, Kind},
@@ -69,6 +69,8 @@ fn run(cli: Cli) -> Outcome {
         Command::Unlock(args) => locks::unlock(here, &args),
         Command::Hook(args) => hook::run(here, &args),
         Command::Config(args) => config::run(&args),
+        Command::Fuse(args) => fuse::run(here, args),
+        Command::Fuses(args) => fuse::list(here, &args),
         Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
@@ -108,6 +110,8 @@ impl Command {
             Self::Locks(args) => args.json,
             Self::Lock(args) => args.json,
             Self::Unlock(args) => args.json,
+            Self::Fuse(args) => args.wants_json(),
+            Self::Fuses(args) => args.json,
             Self::Prune(args) => args.json,
             Self::Hook(Hook { command: HookCommand::Run(args) }) => args.json,
             Self::Config(args) => match &args.command {

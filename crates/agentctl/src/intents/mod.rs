@@ -1,5 +1,4 @@
-//! What people asked for, read and written whole. Decides nothing: `core::policy` does.
+//! What people asked for, read and written whole. Decides nothing: `core` does.
 
-mod locks;
-
-pub(crate) use locks::{Given, add, all, folder, left, take_away};
+pub(crate) mod fuses;
+pub(crate) mod locks;

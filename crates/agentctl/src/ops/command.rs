@@ -1,6 +1,7 @@
 //! Commands of others, run to their end within bounds.
 
-use agentctl_core::text::one_line;
+use crate::host::{end, key_of};
+use agentctl_core::{launch::Signal, text::one_line};
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
@@ -9,6 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How long one whose time is over has to heed a signal.
+const GRACE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(20);
 /// No answer that is read here is longer.
 const LONGEST: u64 = 4 << 20;
@@ -28,6 +31,9 @@ pub(super) fn said(command: &mut Command, within: Duration) -> Result<Vec<u8>, S
             Some(status) => break status,
             None if Instant::now() < until => thread::sleep(TICK),
             None => {
+                // With all that it started; whoever outlives that is not waited for.
+                let signals = [Signal::Terminate, Signal::Kill];
+                let _ = key_of(child.id()).map(|key| end(&key, &signals, GRACE));
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(format!("did not end within {within:?}"));

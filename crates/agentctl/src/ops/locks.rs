@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::{Error, Kind},
-    intents::{self, Given},
+    intents::locks::{self, Given},
     places,
 };
 use agentctl_core::{
@@ -39,7 +39,7 @@ pub(crate) fn lock(
     // Between a look and a lock somebody may launch: while this is held, nobody does.
     let claim = Claim { state: &state, dir, sharing: Sharing::Alone, who: &who };
     let claimed = Claimed::take(here, &claim)?;
-    let added = intents::add(&state, &root(dir), by, reason);
+    let added = locks::add(&state, &root(dir), by, reason);
     drop(claimed);
     let given = added.map_err(|why| match why.kind() {
         io::ErrorKind::AlreadyExists => {
@@ -56,7 +56,7 @@ pub(crate) fn unlock(here: &Here, dir: &Path) -> Result<Vec<Lock>, Error> {
     let root = root(dir);
     let given = given(&state)?.into_iter().filter(|one| covers(one, &root)).collect::<Vec<_>>();
     for one in &given {
-        intents::take_away(one).map_err(|why| {
+        locks::take_away(one).map_err(|why| {
             Error::new(Kind::Io, format!("cannot remove {}: {why}", one.path.display()))
         })?;
     }
@@ -122,8 +122,8 @@ pub(super) fn refusal(lock: &Lock) -> Error {
 }
 
 fn given(state: &Path) -> Result<Vec<Given>, Error> {
-    intents::all(state).map_err(|why| {
-        let place = intents::folder(state);
+    locks::all(state).map_err(|why| {
+        let place = locks::folder(state);
         Error::new(Kind::Io, format!("cannot tell what is locked: {}: {why}", place.display()))
             .hint("make it readable for you; until then nothing is launched")
     })

@@ -7,6 +7,7 @@ pub(crate) mod decide;
 mod dirs;
 pub(crate) mod doctor;
 mod fifo;
+pub(crate) mod fuses;
 mod here;
 pub(crate) mod hook;
 mod interrupt;

@@ -32,9 +32,13 @@ pub(crate) fn prune(here: &Here, dry_run: bool) -> Result<Pruned, Error> {
     let stale = Receipts::scan(&state, here.now(), here.host()).stale;
     let stale = stale.into_iter().map(|(path, why)| Swept { path, why: why.to_owned() });
     sweep(&mut pruned, stale, |path| fs::remove_file(path));
-    let drafts = intents::left(&state, here.now()).into_iter();
+    let drafts = intents::locks::left(&state, here.now()).into_iter();
     let drafts = drafts.map(|path| Swept { path, why: "it never became a lock".to_owned() });
     sweep(&mut pruned, drafts, |path| fs::remove_file(path));
+    let fuses = intents::fuses::left(&state, here.now()).into_iter();
+    let fuses =
+        fuses.map(|path| Swept { path, why: "no fuse, or one that fired long ago".to_owned() });
+    sweep(&mut pruned, fuses, |path| fs::remove_file(path));
     sweep(&mut pruned, claims(&state, here.now()), remove_claim);
     Ok(pruned)
 }

@@ -4,6 +4,7 @@ pub(crate) mod config;
 pub(crate) mod control;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod fuses;
 pub(crate) mod hooks;
 mod json;
 pub(crate) mod launch;

@@ -4,6 +4,7 @@ mod answers;
 mod config;
 mod control;
 mod doctor;
+mod fuses;
 mod hooks;
 mod launch;
 mod locks;
@@ -18,6 +19,7 @@ pub use answers::{
 pub use config::{Config, ConfigFile, ConfigFiles, FileState, Layer, Setting};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
+pub use fuses::{Fuse, Fuses};
 pub use hooks::{Hook, HookOutcome};
 pub use launch::{
     DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedHook, PlannedTree, Slot,

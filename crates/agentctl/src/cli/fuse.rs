@@ -1,0 +1,72 @@
+//! `agentctl fuse set|extend|cancel|list`
+
+use super::{
+    args::{Fuse, FuseCommand, FuseList, FuseSet, OnExpire},
+    run::Outcome,
+};
+use crate::{
+    error::{Error, Kind},
+    ops::{self, Here, fuses::Wanted},
+    view,
+};
+use agentctl_core::{
+    fuse::Action,
+    wire::{self, Fuses},
+};
+
+/// Sets, changes or shows fuses.
+pub(super) fn run(here: &Here, args: Fuse) -> Outcome {
+    match args.command {
+        FuseCommand::Set(args) => set(here, args),
+        FuseCommand::Extend(args) => {
+            let fuses = ops::fuses::extend(here, &args.name, args.ttl)?;
+            done(here, fuses, "put off", args.json)
+        }
+        FuseCommand::Cancel(args) => {
+            done(here, ops::fuses::cancel(here, &args.name)?, "cancelled", args.json)
+        }
+        FuseCommand::List(args) => list(here, &args),
+    }
+}
+
+/// Shows fuses.
+pub(super) fn list(here: &Here, args: &FuseList) -> Outcome {
+    let found = ops::fuses::list(here, args.all)?;
+    match args.json {
+        true => view::json(&found)?,
+        false => {
+            view::problems(&found.problems);
+            view::fuses::table(&found, here.now())?;
+            if found.fuses.iter().any(|fuse| fuse.overdue) {
+                view::note("nobody fires what is overdue: `agentctl daemon start` does");
+            }
+        }
+    }
+    Ok(if found.problems.is_empty() { 0 } else { Kind::Problems.code() })
+}
+
+fn set(here: &Here, args: FuseSet) -> Outcome {
+    let action = match (args.on_expire, args.script) {
+        (OnExpire::Script, Some(command)) => Action::Script(command),
+        (OnExpire::Script, None) => {
+            return Err(Error::new(Kind::Usage, "--on-expire script has no script")
+                .hint("--script 'COMMAND' names it"));
+        }
+        (_, Some(_)) => {
+            return Err(Error::new(Kind::Usage, "--script is for --on-expire script"));
+        }
+        (OnExpire::Event, None) => Action::Event,
+        (OnExpire::Webhook, None) => Action::Webhook,
+        (OnExpire::Stop, None) => Action::Stop,
+    };
+    let wanted = Wanted { target: &args.target, ttl: args.ttl, action, label: args.label };
+    done(here, vec![ops::fuses::set(here, &wanted)?], "set", args.json)
+}
+
+fn done(here: &Here, fuses: Vec<wire::Fuse>, what: &str, json: bool) -> Outcome {
+    match json {
+        true => view::json(&Fuses { schema: wire::SCHEMA, fuses, problems: Vec::new() })?,
+        false => view::fuses::done(&fuses, what, here.now())?,
+    }
+    Ok(0)
+}

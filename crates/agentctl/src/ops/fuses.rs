@@ -1,0 +1,222 @@
+//! Fuses: set, put off, taken away, and fired when their time has come.
+
+use super::{
+    Here,
+    command::said,
+    dirs::{root, unwritable},
+    status::status,
+    stop::{self, Manner},
+};
+use crate::{
+    error::{Error, Kind},
+    intents::fuses,
+    places,
+};
+use agentctl_core::{
+    agent::Depth,
+    fuse::{Action, Fired, Fuse, SCHEMA, Target},
+    text::one_line,
+    wire::{self, Problem},
+};
+use jiff::{SignedDuration, Timestamp};
+use std::{path::Path, process::Command, time::Duration};
+
+/// How long a script may take.
+const SCRIPT: Duration = Duration::from_secs(300);
+/// How long sessions have to end that a fuse stops.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A fuse that is asked for.
+pub(crate) struct Wanted<'a> {
+    /// A directory, or a session.
+    pub(crate) target: &'a str,
+    pub(crate) ttl: Duration,
+    pub(crate) action: Action,
+    pub(crate) label: Option<String>,
+}
+
+/// All fuses that have not fired; with `fired`, those too that have.
+pub(crate) fn list(here: &Here, fired: bool) -> Result<wire::Fuses, Error> {
+    let found = all(&places::known_state()?)?;
+    let now = here.now();
+    let fuses = found.fuses.iter().filter(|fuse| fired || fuse.fired.is_none());
+    let fuses = fuses.map(|fuse| wire::Fuse::new(fuse, now)).collect();
+    let problem = |(path, why): (_, String)| Problem {
+        agent: "agentctl".to_owned(),
+        path: Some(path),
+        message: format!("this fuse cannot be read, and does not fire: {why}; set it anew"),
+    };
+    let problems = found.broken.into_iter().map(problem).collect();
+    Ok(wire::Fuses { schema: wire::SCHEMA, fuses, problems })
+}
+
+/// Sets a fuse.
+pub(crate) fn set(here: &Here, wanted: &Wanted<'_>) -> Result<wire::Fuse, Error> {
+    let state = places::known_state()?;
+    let now = here.now();
+    let mut fuse = Fuse {
+        schema: SCHEMA,
+        id: String::new(),
+        target: target(here, wanted.target)?,
+        set_at: now,
+        deadline: after(now, wanted.ttl)?,
+        action: wanted.action.clone(),
+        label: wanted.label.clone(),
+        fired: None,
+    };
+    loop {
+        fuse.id = format!("f-{}", &uuid::Uuid::new_v4().to_string()[..6]);
+        match fuses::add(&state, &fuse) {
+            Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(why) => return Err(unwritable(&fuses::folder(&state), &why)),
+            Ok(()) => return Ok(wire::Fuse::new(&fuse, now)),
+        }
+    }
+}
+
+/// Puts fuses off, until so long from now.
+pub(crate) fn extend(here: &Here, name: &str, ttl: Duration) -> Result<Vec<wire::Fuse>, Error> {
+    let now = here.now();
+    let deadline = after(now, ttl)?;
+    each(here, name, |state, fuse| {
+        let fuse = Fuse { deadline, ..fuse };
+        fuses::change(state, &fuse).map(|()| fuse)
+    })
+}
+
+/// Takes fuses away.
+pub(crate) fn cancel(here: &Here, name: &str) -> Result<Vec<wire::Fuse>, Error> {
+    each(here, name, |state, fuse| fuses::take_away(state, &fuse).map(|()| fuse))
+}
+
+/// Does something to every fuse of this name: its own, or that of what it is about.
+fn each(
+    here: &Here,
+    name: &str,
+    act: impl Fn(&Path, Fuse) -> std::io::Result<Fuse>,
+) -> Result<Vec<wire::Fuse>, Error> {
+    let state = places::known_state()?;
+    let found = all(&state)?.fuses.into_iter().filter(|fuse| fuse.fired.is_none());
+    let mut found: Vec<Fuse> = found.collect();
+    if found.iter().any(|fuse| fuse.id == name) {
+        found.retain(|fuse| fuse.id == name);
+    } else {
+        let target = target(here, name).map_err(|why| match why.kind {
+            Kind::NoSession => none(name),
+            _ => why,
+        })?;
+        found.retain(|fuse| fuse.target == target);
+    }
+    if found.is_empty() {
+        return Err(none(name));
+    }
+    let done = found.into_iter().map(|fuse| act(&state, fuse)).collect::<Result<Vec<_>, _>>();
+    let done = done.map_err(|why| unwritable(&fuses::folder(&state), &why))?;
+    Ok(done.iter().map(|fuse| wire::Fuse::new(fuse, here.now())).collect())
+}
+
+fn none(name: &str) -> Error {
+    Error::new(Kind::No, format!("no fuse is set on {}", one_line(name)))
+        .hint("`agentctl fuse list` shows those that are")
+}
+
+fn all(state: &Path) -> Result<fuses::Found, Error> {
+    fuses::all(state).map_err(|why| {
+        let place = fuses::folder(state);
+        Error::new(Kind::Io, format!("cannot read fuses: {}: {why}", place.display()))
+            .hint("make it readable for you")
+    })
+}
+
+fn after(now: Timestamp, ttl: Duration) -> Result<Timestamp, Error> {
+    let ttl = SignedDuration::try_from(ttl).unwrap_or(SignedDuration::MAX);
+    now.checked_add(ttl)
+        .map_err(|_| Error::new(Kind::Usage, "no calendar goes so far").hint("use a shorter --ttl"))
+}
+
+/// A directory that is there, else a session.
+fn target(here: &Here, name: &str) -> Result<Target, Error> {
+    let dir = super::absolute(here, Path::new(name));
+    if dir.is_dir() {
+        return Ok(Target::Directory(root(&dir)));
+    }
+    if name.contains('/') && !name.contains('@') {
+        let what = format!("{} is no directory", one_line(name));
+        return Err(
+            Error::new(Kind::Usage, what).hint("name a directory that is there, or a session")
+        );
+    }
+    let session = status(here, name, Depth::Glance)?.session;
+    let id = session.id.ok_or_else(|| {
+        Error::new(Kind::Refused, format!("{} has named no session yet", one_line(name)))
+            .hint("set the fuse once `agentctl list` shows its id")
+    })?;
+    Ok(Target::Session { agent: session.agent, id })
+}
+
+/// Fires every fuse whose time has come, and says which. It is marked only afterwards, so that one who is
+/// killed in between fires it again.
+pub(crate) fn fire(here: &Here) -> Result<Vec<Fuse>, Error> {
+    let state = places::known_state()?;
+    let now = here.now();
+    let due = all(&state)?.fuses.into_iter().filter(|fuse| fuse.is_due(now));
+    let mut fired = Vec::new();
+    for fuse in due {
+        let problem = act(here, &fuse).err();
+        let fuse = Fuse { fired: Some(Fired { at: here.again().now(), problem }), ..fuse };
+        fuses::change(&state, &fuse).map_err(|why| unwritable(&fuses::folder(&state), &why))?;
+        fired.push(fuse);
+    }
+    Ok(fired)
+}
+
+/// When the next fuse fires.
+pub(crate) fn next() -> Option<Timestamp> {
+    let found = fuses::all(&places::state()?).ok()?;
+    found.fuses.iter().filter(|fuse| fuse.fired.is_none()).map(|fuse| fuse.deadline).min()
+}
+
+fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
+    match &fuse.action {
+        Action::Event | Action::Webhook => Ok(()),
+        Action::Stop => stop_all(here, &fuse.target),
+        Action::Script(command) => script(command, fuse),
+    }
+}
+
+/// Stops what lives of it; what has ended is as it should be.
+fn stop_all(here: &Here, target: &Target) -> Result<(), String> {
+    let manner = Manner { grace: GRACE, force: false };
+    let names = match target {
+        Target::Session { id, .. } => vec![id.clone()],
+        Target::Directory(dir) => {
+            let (live, _) = stop::live(&here.again(), &[]);
+            let inside =
+                live.iter().filter(|one| one.cwd.as_ref().is_some_and(|cwd| cwd.starts_with(dir)));
+            inside.map(stop::name_of).collect()
+        }
+    };
+    let failed = names.iter().filter_map(|name| stop::stop(&here.again(), name, manner).err());
+    let failed: Vec<String> =
+        failed.filter(|why| why.kind != Kind::NoSession).map(|why| why.message).collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+}
+
+/// What it is run for it is told by variables alone: nothing is put into its words.
+fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command);
+    match &fuse.target {
+        Target::Directory(dir) => {
+            shell.current_dir(dir).env("AGENTCTL_CWD", dir);
+        }
+        Target::Session { agent, id } => {
+            shell.env("AGENTCTL_ADAPTER", agent).env("AGENTCTL_SESSION_ID", id);
+        }
+    }
+    shell
+        .env("AGENTCTL_FUSE_ID", &fuse.id)
+        .env("AGENTCTL_FUSE_DEADLINE", fuse.deadline.to_string());
+    shell.env("AGENTCTL_FUSE_LABEL", fuse.label.as_deref().unwrap_or_default());
+    said(&mut shell, SCRIPT).map(drop).map_err(|why| format!("its script {why}"))
+}
