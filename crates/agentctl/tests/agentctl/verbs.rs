@@ -2,6 +2,7 @@
 
 mod abuse;
 mod attach;
+mod hooks;
 mod locks;
 mod prune;
 mod race;
