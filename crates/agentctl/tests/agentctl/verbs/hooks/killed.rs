@@ -86,6 +86,26 @@ fn of_many_who_run_a_hook_at_once_one_does() {
     }
 }
 
+/// The shim and those who do not wait for it: one of them runs it.
+#[test]
+fn of_the_shim_and_others_one_runs_a_hook() {
+    for round in 0..4 {
+        let hall = Hall::new();
+        let id = id(&hall.launch(&["--on-complete", "echo x >> $HOME/ran"]));
+        let answers: Vec<_> = thread::scope(|scope| {
+            let call = || (0..8).map(|_| hall.run(&["hook", "run", &id]).code).collect::<Vec<_>>();
+            let calls: Vec<_> = (0..3).map(|_| scope.spawn(call)).collect();
+            hall.end(0);
+            calls.into_iter().flat_map(|call| call.join().expect("answers")).collect()
+        });
+        hall.becomes(&id, "succeeded");
+        let won = answers.iter().filter(|code| **code == Some(0)).count();
+        assert!(answers.iter().all(|code| matches!(code, Some(0 | 5))), "{answers:?}");
+        assert!(won <= 1, "{answers:?}");
+        assert_eq!(hall.ran(), 1, "round {round}: {answers:?}");
+    }
+}
+
 /// The shim was killed while it ran the hook: nobody knows how that ended.
 #[test]
 fn a_shim_that_is_killed_in_the_hook_leaves_it_unknown() {
