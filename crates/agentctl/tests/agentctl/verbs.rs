@@ -3,6 +3,7 @@
 mod abuse;
 mod attach;
 mod context;
+mod hooks;
 mod locks;
 mod many;
 mod prune;

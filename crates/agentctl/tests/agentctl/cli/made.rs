@@ -21,6 +21,8 @@ pub(super) const COMMANDS: &[&str] = &[
     "locks",
     "lock",
     "unlock",
+    "hook",
+    "config",
     "prune",
     "doctor",
     "completions",

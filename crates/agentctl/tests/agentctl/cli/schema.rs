@@ -185,6 +185,29 @@ fn answers_about_a_launch_are_as_their_schemas_say() {
     valid(home, "prune", &["prune", "--legacy", "--yes", "--json"]);
 }
 
+/// What `launch`, `hook` and `config` answer where something is run and set.
+#[test]
+fn answers_about_hooks_and_settings_are_as_their_schemas_say() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let text = "trust = ['/x']\n[launch]\nmodelx = 1\nsteerable = false\nlabels.a = 'b'\n";
+    home.write(".config/agentctl/config.toml", text);
+    agents.own();
+    valid(home, "config", &["config", "show", "--json"]);
+    valid(home, "config-path", &["config", "path", "--json"]);
+    let words = ["launch", "-p", "hi", "--json", "--on-create", "exit 1", "--on-complete", "true"];
+    valid(home, "dry-run", &[&words[..], &["--dry-run"]].concat());
+    let launched = home.run(&[&words[..], &["--callback-agent", "a"]].concat()).json();
+    is_valid("launch", &launched);
+    assert_eq!(launched["problems"][0]["message"], "on-create: failed: exit code 1");
+    let id = launched["session"]["id"].as_str().expect("an id");
+    valid(home, "status", &["status", id, "--json"]);
+    valid(home, "hook", &["hook", "run", id, "--name", "on-create", "--force", "--json"]);
+    home.write(".config/agentctl/config.toml", "[");
+    agents.own();
+    valid(home, "config-path", &["config", "path", "--json"]);
+}
+
 #[test]
 fn the_way_to_a_session_is_as_its_schema_says() {
     let home = Home::new();
