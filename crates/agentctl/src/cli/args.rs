@@ -2,9 +2,11 @@
 
 mod launch;
 mod upkeep;
+mod worktree;
 
 pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
+pub(super) use worktree::{Clean, Compare, Diff, InTree, Trees, Worktree};
 
 use crate::shim::Stage;
 use agentctl_core::{agents, select::Wanted};
@@ -72,6 +74,12 @@ pub(super) enum Command {
     Lock(Lock),
     /// Open a directory that a person locked
     Unlock(Unlock),
+    /// List the worktrees of a repository, or remove those that can be proved safe
+    Worktree(Worktree),
+    /// Show what a session changed: committed, uncommitted and untracked
+    Diff(Diff),
+    /// Compare the sessions of a group: what each changed, its state, tokens, cost and time
+    Compare(Compare),
     /// Remove files of ours that nobody needs any more, and say which
     Prune(Prune),
     /// Start and outlive an agent

@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Kind},
     ops::{
         self, Here,
-        launch::{Ask, Begun},
+        launch::{Ask, Begun, Wanted},
         wait::Until,
     },
     view,
@@ -23,9 +23,11 @@ use std::{
 /// Starts an agent.
 pub(super) fn run(here: &Here, args: Launch) -> Outcome {
     let agent = agents::named(&args.agent).expect("clap lets only known names pass");
-    let cwd = match &args.cwd {
-        Some(dir) => dir.clone(),
-        None => std::env::current_dir()
+    let worktree = wanted(here, &args)?;
+    let cwd = match (&args.cwd, &worktree) {
+        (Some(dir), _) => dir.clone(),
+        (None, Some(wanted)) => wanted.repo.clone(),
+        (None, None) => std::env::current_dir()
             .map_err(|why| Error::new(Kind::Io, format!("cannot tell the directory: {why}")))?,
     };
     let ask = Ask {
@@ -36,6 +38,7 @@ pub(super) fn run(here: &Here, args: Launch) -> Outcome {
         system: args.append_system_prompt,
         key: args.key,
         earlier: None,
+        worktree,
         ..ask(&args.what, agent)
     };
     finish(here, &ask, &args.what)
@@ -77,6 +80,7 @@ fn ask(what: &What, agent: &'static dyn agentctl_core::agent::Agent) -> Ask {
         more: what.more.clone(),
         earlier: None,
         tree: None,
+        worktree: None,
     }
 }
 
@@ -89,11 +93,13 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         }
         return Ok(0);
     }
-    let (mut session, reused) = match ops::launch::launch(here, ask)? {
-        Begun::Now(session) => (session, false),
-        Begun::Before(session) => (session, true),
+    let (mut session, reused, worktree) = match ops::launch::launch(here, ask)? {
+        Begun::Now(session) => (session, false, None),
+        Begun::InTree(session, tree) => (session, false, Some(ops::launch::told(&tree))),
+        Begun::Before(session) => (session, true, None),
     };
     if !what.json {
+        view::launch::worktree(worktree.as_ref());
         view::launch::started(&session, ops::launch::bound_to().filter(|_| !reused).as_deref())?;
         if reused {
             view::note("it was launched before with this key; nothing was started");
@@ -117,9 +123,17 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
     let code = u8::from(what.wait && !super::wait::is_good(&session));
     if what.json {
         let log = session.log.clone();
-        view::json(&wire::Launch { schema: wire::SCHEMA, session, reused, log })?;
+        view::json(&wire::Launch { schema: wire::SCHEMA, session, reused, worktree, log })?;
     }
     Ok(code)
+}
+
+/// The worktree that is to be made for it.
+fn wanted(here: &Here, args: &Launch) -> Result<Option<Wanted>, Error> {
+    let Some(repo) = &args.tree.worktree else { return Ok(None) };
+    let repo = directory(here, repo, "use --worktree to name a directory of a repository")?;
+    let (branch, base) = (args.tree.branch.clone(), args.tree.base_branch.clone());
+    Ok(Some(Wanted { repo, branch, base, cwd: args.cwd.clone() }))
 }
 
 fn directory(here: &Here, dir: &Path, hint: &str) -> Result<std::path::PathBuf, Error> {

@@ -4,6 +4,7 @@ mod args;
 mod attach;
 mod completions;
 mod decide;
+mod diff;
 mod doctor;
 mod explain;
 mod launch;
@@ -17,5 +18,6 @@ mod send;
 mod status;
 mod stop;
 mod wait;
+mod worktree;
 
 pub(crate) use run::main;

@@ -2,8 +2,8 @@
 
 use super::args::{Cli, Command, Patience};
 use super::{
-    attach, completions, decide, doctor, explain, launch, list, locks, logs, man, prune, send,
-    status, stop, wait,
+    attach, completions, decide, diff, doctor, explain, launch, list, locks, logs, man, prune,
+    send, status, stop, wait, worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -67,6 +67,9 @@ fn run(cli: Cli) -> Outcome {
         Command::Locks(args) => locks::run(here, &args),
         Command::Lock(args) => locks::lock(here, args),
         Command::Unlock(args) => locks::unlock(here, &args),
+        Command::Worktree(args) => worktree::run(here, &args),
+        Command::Diff(args) => diff::run(here, &args),
+        Command::Compare(args) => diff::compare(here, &args),
         Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
@@ -106,6 +109,9 @@ impl Command {
             Self::Locks(args) => args.json,
             Self::Lock(args) => args.json,
             Self::Unlock(args) => args.json,
+            Self::Worktree(args) => args.wants_json(),
+            Self::Diff(args) => args.json,
+            Self::Compare(args) => args.json,
             Self::Prune(args) => args.json,
             Self::Shim(_) => false,
             Self::Completions(_) | Self::Man(_) => false,

@@ -2,6 +2,7 @@
 
 mod hosted;
 mod start;
+mod tree;
 
 use super::{
     Here,
@@ -36,6 +37,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+pub(crate) use tree::{Wanted, told};
 
 /// A pipe holds 64 KiB until somebody reads it.
 const OPEN: usize = 60 << 10;
@@ -43,6 +45,7 @@ const OPEN: usize = 60 << 10;
 const KEYED: Duration = Duration::from_secs(90);
 
 /// What is asked for.
+#[derive(Clone)]
 pub(crate) struct Ask {
     pub(crate) agent: &'static dyn Agent,
     pub(crate) prompt: String,
@@ -63,10 +66,19 @@ pub(crate) struct Ask {
     pub(crate) earlier: Option<Before>,
     /// The worktree that was made for it.
     pub(crate) tree: Option<git::Tree>,
+    /// The worktree that is to be made for it.
+    pub(crate) worktree: Option<Wanted>,
 }
 
 /// What a launch would do.
 pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
+    match &ask.worktree {
+        Some(wanted) => tree::dry(here, ask, wanted),
+        None => dry_in(here, ask),
+    }
+}
+
+fn dry_in(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
     if let Some(server) = ask.agent.hosted() {
         return hosted::dry(here, ask, server);
     }
@@ -85,6 +97,7 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
         }
         .to_owned(),
         requests: Vec::new(),
+        worktree: None,
     })
 }
 
@@ -92,10 +105,10 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
 pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
     let started = || {
         let state = places::known_state()?;
-        let Some(key) = &ask.key else { return launch_in(here, ask, &state).map(Begun::Now) };
+        let Some(key) = &ask.key else { return begin(here, ask, &state) };
         let _claimed = Claimed::key(&state, key, KEYED)?;
         match of_key(&here.again(), ask, key)? {
-            None => launch_in(here, ask, &state).map(Begun::Now),
+            None => begin(here, ask, &state),
             Some(session) => Ok(Begun::Before(session)),
         }
     };
@@ -109,8 +122,17 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
 pub(crate) enum Begun {
     /// Just now.
     Now(Session),
+    /// Just now, in a worktree that was made for it.
+    InTree(Session, git::Tree),
     /// Before, with the same key.
     Before(Session),
+}
+
+fn begin(here: &Here, ask: &Ask, state: &Path) -> Result<Begun, Error> {
+    match &ask.worktree {
+        Some(wanted) => tree::launch(here, ask, wanted, state),
+        None => launch_in(here, ask, state).map(Begun::Now),
+    }
 }
 
 fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
@@ -145,6 +167,7 @@ fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
 }
 
 /// A conversation to go on with.
+#[derive(Clone)]
 pub(crate) struct Before {
     pub(crate) agent: &'static dyn Agent,
     pub(crate) id: String,

@@ -1,7 +1,9 @@
 //! What the program does: observe, act, and observe again. Returns values, prints nothing.
 
 pub(crate) mod attach;
+pub(crate) mod compare;
 pub(crate) mod decide;
+pub(crate) mod diff;
 mod dirs;
 pub(crate) mod doctor;
 mod fifo;
@@ -17,6 +19,7 @@ pub(crate) mod send;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod wait;
+pub(crate) mod worktree;
 
 pub(crate) use here::Here;
 pub(crate) use observe::absolute;

@@ -1,16 +1,29 @@
 //! What was started, stopped or waited for, as people read it.
 
-use super::words;
+use super::{note, words};
 use agentctl_core::{
     proof::shell_word,
     text::one_line,
-    wire::{Certificate, DryRun, Session},
+    wire::{Certificate, DryRun, NewWorktree, Session},
 };
 use std::io::{self, Write};
 
 /// How an agent would be started.
 pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     let mut out = io::stdout().lock();
+    if let Some(tree) = &dry.worktree {
+        let path = shell_word(&one_line(&tree.path.to_string_lossy()));
+        let repo = shell_word(&one_line(&tree.repo.to_string_lossy()));
+        let (branch, base) = (shell_word(&one_line(&tree.branch)), one_line(&tree.base));
+        let what = match tree.created_branch {
+            true => format!("-b {branch} {path} {base}"),
+            false => format!("{path} {branch}"),
+        };
+        writeln!(out, "git -C {repo} worktree add {what}")?;
+        for text in &tree.notes {
+            writeln!(out, "# {}", one_line(text))?;
+        }
+    }
     for call in &dry.requests {
         writeln!(out, "{} {}", one_line(&call.method), one_line(&call.params.to_string()))?;
     }
@@ -25,6 +38,13 @@ pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     writeln!(out, "unset {}", one_line(&dry.without.join(" ")))?;
     writeln!(out, "{}", words.join(" "))?;
     writeln!(out, "# it reads {}", one_line(&dry.input))
+}
+
+/// The worktree that was made for a launch, for people.
+pub(crate) fn worktree(made: Option<&NewWorktree>) {
+    let Some(made) = made else { return };
+    note(&format!("it works on branch {} in {}", made.branch, words::directory(Some(&made.path))));
+    made.notes.iter().for_each(|text| note(text));
 }
 
 /// A session that runs: its id for programs, the rest for people.

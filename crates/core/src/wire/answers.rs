@@ -1,6 +1,6 @@
 //! Whole answers of commands.
 
-use super::{Session, StateName};
+use super::{NewWorktree, Session, StateName};
 use crate::{agent::Message, hosted::Call, ident::ProcKey, observe};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -90,6 +90,9 @@ pub struct Launch {
     pub session: Session,
     /// It was launched before, with the same key; nothing was started.
     pub reused: bool,
+    /// The worktree that was made for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<NewWorktree>,
     /// What its process writes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub log: Option<PathBuf>,
@@ -188,4 +191,7 @@ pub struct DryRun {
     /// What its server is asked for, where that runs its sessions: then nothing is started.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Call>,
+    /// The worktree that would be made for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<NewWorktree>,
 }

@@ -1,23 +1,29 @@
 //! What programs read: the shapes of `--json`. Fields are added, never renamed.
 
 mod answers;
+mod changes;
 mod control;
 mod doctor;
 mod locks;
 mod prune;
 mod session;
 mod state;
+mod worktree;
 
 pub use answers::{
     Asked, Certificate, Death, DryRun, Launch, Messages, OneSession, Orphan, Problem, Sessions,
     Stops, Unstopped,
 };
+pub use changes::{ChangedFile, Changes, Compared, Comparison, Difference, Since};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};
 pub use state::{StateName, Status};
+pub use worktree::{
+    AtWork, Check, CleanProof, Cleaned, Cleaning, NewWorktree, Verdict, Worktree, Worktrees,
+};
 
 /// The number of this set of shapes.
 pub const SCHEMA: u32 = 1;

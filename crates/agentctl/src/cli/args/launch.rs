@@ -1,6 +1,6 @@
 //! Words of the commands that start an agent.
 
-use super::{agent_names, duration};
+use super::{InTree, agent_names, duration};
 use agentctl_core::launch::Permission;
 use clap::{
     Args,
@@ -18,6 +18,8 @@ pub(in crate::cli) struct Launch {
     /// Where to work
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) tree: InTree,
     /// Which model, in the agent's own words
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) model: Option<String>,

@@ -39,6 +39,7 @@ pub(super) fn dry(here: &Here, ask: &Ask, hosted: &dyn Hosted) -> Result<DryRun,
         without: Vec::new(),
         input: "nothing".to_owned(),
         requests: calls(here, ask, hosted, "LAUNCH")?,
+        worktree: None,
     })
 }
 
