@@ -90,8 +90,8 @@ pub(crate) fn cleaning(answer: &Cleaning) -> io::Result<()> {
         writeln!(out, "{}", paint.bold(&words::directory(Some(&one.path))))?;
         for proof in &one.proofs {
             writeln!(out, "{}", proved(proof, paint))?;
-            for detail in &proof.details {
-                writeln!(out, "               {}", one_line(detail))?;
+            for detail in listed(proof) {
+                writeln!(out, "                 {detail}")?;
             }
         }
         writeln!(out, "  {}", outcome(one, answer.dry_run))?;
@@ -107,6 +107,16 @@ pub(crate) fn cleaning(answer: &Cleaning) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Its details, as many as people read; JSON has them all.
+fn listed(proof: &CleanProof) -> Vec<String> {
+    const MANY: usize = 20;
+    let mut lines: Vec<String> = proof.details.iter().take(MANY).map(|one| one_line(one)).collect();
+    if let Some(more) = proof.details.len().checked_sub(MANY).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more; --json lists them all"));
+    }
+    lines
 }
 
 fn proved(proof: &CleanProof, paint: Paint) -> String {
@@ -136,8 +146,8 @@ pub(crate) fn losses(cleaned: &Cleaned) {
         format!("{}: this would be lost for good:\n", words::directory(Some(&cleaned.path)));
     for proof in cleaned.proofs.iter().filter(|proof| proof.verdict != Verdict::Safe) {
         text.push_str(&format!("  {}\n", one_line(&proof.fact)));
-        for detail in &proof.details {
-            text.push_str(&format!("    {}\n", one_line(detail)));
+        for detail in listed(proof) {
+            text.push_str(&format!("    {detail}\n"));
         }
     }
     let mut out = io::stderr().lock();

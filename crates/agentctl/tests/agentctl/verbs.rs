@@ -8,4 +8,5 @@ mod race;
 mod receipts;
 mod send;
 mod stop;
+mod trees;
 mod wait;

@@ -144,7 +144,7 @@ pub struct CleanProof {
     pub verdict: Verdict,
     /// What was seen, in words.
     pub fact: String,
-    /// What would be lost, or stands in the way, one by one; long lists are cut.
+    /// What would be lost, or stands in the way, one by one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
 }

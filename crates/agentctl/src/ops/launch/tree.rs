@@ -28,7 +28,7 @@ pub(crate) struct Wanted {
 /// What a launch in a new worktree would do.
 pub(super) fn dry(here: &Here, ask: &Ask, wanted: &Wanted) -> Result<DryRun, Error> {
     let Plan { tree, below, .. } = plan(ask, wanted)?;
-    let dry = dry_in(here, &Ask { cwd: tree.path.join(below), ..ask.clone() })?;
+    let dry = dry_in(here, &Ask { cwd: within(&tree, &below), ..ask.clone() })?;
     Ok(DryRun { worktree: Some(told(&tree)), ..dry })
 }
 
@@ -42,7 +42,7 @@ pub(super) fn launch(
     let Plan { repo, tree, below } = plan(ask, wanted)?;
     let new = NewTree { branch: &tree.branch, base: wanted.base.as_deref(), path: None };
     let tree = repo.add_worktree(&new)?;
-    let own = Ask { cwd: tree.path.join(below), tree: Some(tree.clone()), ..ask.clone() };
+    let own = Ask { cwd: within(&tree, &below), tree: Some(tree.clone()), ..ask.clone() };
     match launch_in(here, &own, state) {
         Ok(session) => Ok(Begun::InTree(session, tree)),
         Err(why) => Err(match worktree::undo(here, &repo, &tree) {
@@ -84,6 +84,14 @@ fn plan(ask: &Ask, wanted: &Wanted) -> Result<Plan, Error> {
             .hint("commit it first, or leave --cwd out to work at the top"));
     }
     Ok(Plan { repo, tree, below })
+}
+
+/// A directory of a worktree, or its top.
+fn within(tree: &Tree, below: &Path) -> PathBuf {
+    match below.as_os_str().is_empty() {
+        true => tree.path.clone(),
+        false => tree.path.join(below),
+    }
 }
 
 /// Where in its worktree a launch works.

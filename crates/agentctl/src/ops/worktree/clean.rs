@@ -117,13 +117,18 @@ fn one(
         }
         // Who was asked took their time.
         let again = subject.look()?;
-        if again.proofs != seen.proofs {
+        if losses(&again) != losses(&seen) {
             cleaned.message = Some("it has changed since you were asked".to_owned());
             cleaned.hint = Some("look again, and decide again".to_owned());
             return Ok(Cleaned { forced: false, proofs: again.proofs, ..cleaned });
         }
     }
     Ok(remove(&subject, &seen, cleaned))
+}
+
+/// What does not hold.
+fn losses(seen: &Seen) -> Vec<&CleanProof> {
+    seen.proofs.iter().filter(|proof| proof.verdict != Verdict::Safe).collect()
 }
 
 fn remove(subject: &Subject<'_>, seen: &Seen, mut cleaned: Cleaned) -> Cleaned {
@@ -191,6 +196,9 @@ fn hint(cleaned: &Cleaned, delete_branch: bool) -> Option<String> {
         (Check::Processes, Verdict::Never) => {
             "end them, or have them work elsewhere; not even --force removes it under them"
                 .to_owned()
+        }
+        (Check::Processes | Check::Sessions, _) => {
+            "if you know that nobody works there, --force goes on".to_owned()
         }
         (Check::Nested, _) => "move it elsewhere or remove it yourself first".to_owned(),
         (Check::Commits, _) if delete_branch => {

@@ -41,7 +41,7 @@ pub(super) struct Seen {
     pub(super) users: Vec<User>,
     /// Processes that may be there, and cannot be looked into.
     pub(super) untold: Vec<String>,
-    /// How many services of the machine, and processes of people who cannot come here, were not asked.
+    /// How many services of the machine, and processes of people who cannot write here, were not asked.
     pub(super) passed: usize,
     /// The table of processes itself cannot be read.
     pub(super) blind: Option<String>,
@@ -57,7 +57,7 @@ pub(super) fn inside(here: &Here, dir: &Path) -> Seen {
         Err(why) => return Seen { blind: Some(why.to_string()), ..Seen::default() },
     };
     let dir = host.resolve(dir);
-    let open = may_be_entered(&dir);
+    let open = may_be_written(&dir);
     let own = std::process::id();
     let mut seen = Seen::default();
     for process in table.processes.iter().filter(|one| !one.zombie) {
@@ -86,17 +86,23 @@ fn name(process: &Process) -> String {
     format!("pid {} ({})", process.pid, one_line(&process.comm))
 }
 
-/// A process that cannot be asked may be there: it is ours, or of a person who can enter the directory.
+/// A process that cannot be asked may have work there: it is ours, or of a person who can write there. The
+/// first process of a machine or container looks after the others, and can often not be asked.
 fn may_come(host: &dyn Host, key: &ProcKey, open: bool) -> bool {
     match host.owner(key) {
+        _ if key.pid == 1 => false,
         Ok(owner) if owner == geteuid().as_raw() => true,
         Ok(owner) => open && (PEOPLE..NOBODY).contains(&owner),
         Err(_) => open,
     }
 }
 
-/// Others than its owner may enter a directory, and all above it.
-fn may_be_entered(dir: &Path) -> bool {
+/// Others than its owner may write in a directory, and enter all above it.
+fn may_be_written(dir: &Path) -> bool {
     let enters = |dir: &Path| fs::metadata(dir).map_or(true, |stat| stat.mode() & 0o011 != 0);
-    dir.ancestors().all(enters)
+    let writes = fs::metadata(dir).map_or(true, |stat| {
+        // A group of the same number is mostly the owner's alone.
+        stat.mode() & 0o002 != 0 || stat.mode() & 0o020 != 0 && stat.gid() != stat.uid()
+    });
+    writes && dir.ancestors().all(enters)
 }

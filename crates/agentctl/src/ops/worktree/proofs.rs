@@ -13,9 +13,6 @@ use agentctl_core::{
 };
 use std::path::{Path, PathBuf};
 
-/// No longer list is shown.
-const SHOWN: usize = 20;
-
 /// A worktree that is to go.
 pub(super) struct Subject<'a> {
     pub(super) here: &'a Here,
@@ -126,9 +123,7 @@ impl Subject<'_> {
         }
         if seen.passed > 0 {
             let count = seen.passed;
-            fact.push_str(&format!(
-                " ({count} of others who have no business there were not asked)"
-            ));
+            fact.push_str(&format!(" ({count} of others, who cannot write there, were not asked)"));
         }
         proof(Check::Processes, Verdict::Safe, &fact, Vec::new())
     }
@@ -269,12 +264,7 @@ fn submodules(inside: &Inside) -> Result<Option<CleanProof>, Error> {
     }))
 }
 
-fn proof(check: Check, verdict: Verdict, fact: &str, mut details: Vec<String>) -> CleanProof {
-    if details.len() > SHOWN {
-        let more = details.len() - SHOWN;
-        details.truncate(SHOWN);
-        details.push(format!("and {more} more"));
-    }
+fn proof(check: Check, verdict: Verdict, fact: &str, details: Vec<String>) -> CleanProof {
     CleanProof { check, verdict, fact: fact.to_owned(), details }
 }
 
