@@ -4,10 +4,12 @@ mod hooks;
 mod launch;
 mod slots;
 mod upkeep;
+mod worktree;
 
 pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
 pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
+pub(super) use worktree::{Clean, Compare, Diff, InTree, Trees, Worktree};
 
 pub(super) use crate::patience::{Patience, duration};
 use crate::{patience::patience, shim::Stage};
@@ -80,6 +82,12 @@ pub(super) enum Command {
     Hook(Hook),
     /// Show what is configured, and where
     Config(Config),
+    /// List the worktrees of a repository, or remove those that can be proved safe
+    Worktree(Worktree),
+    /// Show what a session changed: committed, uncommitted and untracked
+    Diff(Diff),
+    /// Compare the sessions of a group: what each changed, its state, tokens, cost and time
+    Compare(Compare),
     /// Remove files of ours that nobody needs any more, and say which
     Prune(Prune),
     /// Start and outlive an agent

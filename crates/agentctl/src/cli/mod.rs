@@ -5,6 +5,7 @@ mod attach;
 mod completions;
 mod config;
 mod decide;
+mod diff;
 mod doctor;
 mod explain;
 mod hook;
@@ -19,5 +20,6 @@ mod send;
 mod status;
 mod stop;
 mod wait;
+mod worktree;
 
 pub(crate) use run::main;

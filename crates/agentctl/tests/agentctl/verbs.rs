@@ -11,4 +11,5 @@ mod race;
 mod receipts;
 mod send;
 mod stop;
+mod trees;
 mod wait;

@@ -4,8 +4,9 @@ use super::Ask;
 use crate::{
     error::{Error, Kind},
     git::{NewTree, Repo, Tree},
+    ops::{Here, worktree},
 };
-use agentctl_core::text::one_line;
+use agentctl_core::{text::one_line, wire::NewWorktree};
 use std::path::{Path, PathBuf};
 
 /// Where a launch works.
@@ -48,33 +49,36 @@ impl Wanted {
 
     /// The ask, as it would be with the worktree; nothing is made.
     pub(super) fn planned(&self, ask: &Ask) -> Result<Ask, Error> {
-        Ok(self.with(ask, self.repo.plan(&self.new_tree())?))
+        Ok(self.with(ask, self.plan()?))
+    }
+
+    fn plan(&self) -> Result<Tree, Error> {
+        let tree = self.repo.plan(&self.new_tree())?;
+        if !self.repo.has_dir(&tree.base_commit, &self.below)? {
+            let (dir, commit) = (one_line(&self.below.to_string_lossy()), &tree.base_commit[..12]);
+            let what = format!("{dir} is not in the commit {commit} that the worktree starts from");
+            return Err(Error::new(Kind::Usage, what)
+                .hint("commit it first, or leave --cwd out to work at the top"));
+        }
+        Ok(tree)
     }
 
     /// Makes the worktree, and launches in it; takes it back if that fails.
     pub(super) fn launch<T>(
         &self,
+        here: &Here,
         ask: &Ask,
         launch: impl FnOnce(&Ask) -> Result<T, Error>,
-    ) -> Result<(T, Vec<String>), Error> {
+    ) -> Result<(T, NewWorktree), Error> {
+        self.plan()?;
         let tree = self.repo.add_worktree(&self.new_tree())?;
-        let ask = self.with(ask, tree.clone());
-        let launched = match ask.cwd.is_dir() {
-            true => launch(&ask),
-            false => {
-                let below = one_line(&self.below.to_string_lossy());
-                let what = format!("what {} starts from has no directory {below}", tree.branch);
-                Err(Error::new(Kind::Usage, one_line(&what)).hint("use --cwd with one that it has"))
-            }
-        };
-        match launched {
-            Ok(launched) => Ok((launched, tree.notes)),
-            Err(why) => Err(match self.repo.remove_new(&tree) {
+        match launch(&self.with(ask, tree.clone())) {
+            Ok(launched) => Ok((launched, told(&tree))),
+            Err(why) => Err(match worktree::undo(here, &self.repo, &tree) {
                 Ok(()) => why,
                 Err(left) => {
-                    let hint =
-                        why.hint.as_ref().map(|hint| format!("{hint}; ")).unwrap_or_default();
-                    let hint = format!("{hint}{}", left.message);
+                    let hint = why.hint.as_ref().map(|hint| format!("{hint}; "));
+                    let hint = format!("{}{}", hint.unwrap_or_default(), left.message);
                     why.hint(hint)
                 }
             }),
@@ -82,6 +86,22 @@ impl Wanted {
     }
 
     fn with(&self, ask: &Ask, tree: Tree) -> Ask {
-        Ask { cwd: tree.path.join(&self.below), place: Place::Made(tree), ..ask.clone() }
+        let cwd = match self.below.as_os_str().is_empty() {
+            true => tree.path.clone(),
+            false => tree.path.join(&self.below),
+        };
+        Ask { cwd, place: Place::Made(tree), ..ask.clone() }
+    }
+}
+
+/// The worktree as programs see it.
+pub(super) fn told(tree: &Tree) -> NewWorktree {
+    NewWorktree {
+        path: tree.path.clone(),
+        branch: tree.branch.clone(),
+        created_branch: tree.created_branch,
+        base: tree.base_commit.clone(),
+        repo: tree.repo.clone(),
+        notes: tree.notes.clone(),
     }
 }

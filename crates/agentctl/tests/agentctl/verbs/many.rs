@@ -227,7 +227,7 @@ fn changes_detached_heads_and_remote_branches_are_defined() {
     let repo = agents.repo();
     fs::write(repo.join("src/a.txt"), "two\n").expect("a file");
     let all = told(&agents, 0, &["--worktree", "repo", "--branch", "a", "-p", "go"]);
-    let notes = all["notes"].to_string();
+    let notes = all["worktree"]["notes"].to_string();
     assert!(
         notes.contains("uncommitted changes in") && notes.contains("not carried over"),
         "{notes}"
@@ -243,7 +243,10 @@ fn changes_detached_heads_and_remote_branches_are_defined() {
     assert_eq!(file("repo-b").expect("a file"), "two\n");
     let words = ["--worktree", "repo", "--branch", "c", "--base-branch", "theirs", "-p", "go"];
     let all = told(&agents, 0, &words);
-    assert!(all["notes"].to_string().contains("it starts from origin/theirs"), "{all:#}");
+    assert!(
+        all["worktree"]["notes"].to_string().contains("it starts from origin/theirs"),
+        "{all:#}"
+    );
     assert_eq!(file("repo-c").expect("a file"), "one\n");
     let words = ["--worktree", "repo", "--branch", "d", "--base-branch", "thiers", "-p", "go"];
     nothing_made(&agents, (2, "no branch, tag or commit is called thiers"), &words);
