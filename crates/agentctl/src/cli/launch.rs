@@ -99,16 +99,9 @@ fn place(here: &Here, args: &Launch, agent: &dyn Agent, cwd: &Path) -> Result<Pl
         };
     };
     let branch = args.tree.branch.clone().unwrap_or_else(|| ops::launch::fresh_branch(agent));
-    let wanted = Wanted::new(cwd, branch, args.tree.base_branch.clone())?;
-    let repo = directory(here, repo, "use --worktree with a repository that is there")?;
-    match wanted.is_of(&repo)? {
-        true => Ok(Place::Wanted(wanted)),
-        false => {
-            let (cwd, repo) = (cwd.display(), repo.display());
-            Err(Error::new(Kind::Usage, format!("{cwd} is not in the repository {repo}"))
-                .hint("leave --cwd out to work at the top of the worktree"))
-        }
-    }
+    let repo = directory(here, repo, "use --worktree to name a directory of a repository")?;
+    let wanted = Wanted::new(&repo, cwd, branch, args.tree.base_branch.clone())?;
+    Ok(Place::Wanted(wanted))
 }
 
 /// Goes on with a session.

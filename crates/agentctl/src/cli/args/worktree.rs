@@ -9,7 +9,7 @@ pub(in crate::cli) struct InTree {
     /// Work in a new git worktree of this repository; --cwd then names a directory of it
     #[arg(long, value_name = "REPO")]
     pub(in crate::cli) worktree: Option<PathBuf>,
-    /// Branch of the worktree, new or checked out nowhere; without it, try/AGENT-xxxxxx
+    /// Branch of the worktree, new or checked out nowhere; without it, try/NAME-xxxxxx
     #[arg(long, requires = "worktree", value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) branch: Option<String>,
     /// What a new branch starts from: a branch (a remote's too), a tag or a commit; without it, what is

@@ -201,7 +201,12 @@ impl Common<'_> {
             system: args.append_system_prompt.clone(),
             key: args.key.as_ref().map(|all| format!("{all}/{name}")),
             group: Some(group.to_owned()),
-            place: Place::Wanted(Wanted::new(&self.cwd, branch, base)?),
+            place: Place::Wanted(Wanted::new(
+                self.args.tree.worktree.as_deref().unwrap_or(&self.cwd),
+                &self.cwd,
+                branch,
+                base,
+            )?),
             ..ask
         })
     }

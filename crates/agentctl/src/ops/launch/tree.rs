@@ -31,16 +31,25 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// For work in `cwd`, which is in a worktree of the repository already.
-    pub(crate) fn new(cwd: &Path, branch: String, base: Option<String>) -> Result<Self, Error> {
-        let repo = Repo::find(cwd)?;
-        let below = cwd.strip_prefix(&repo.root).unwrap_or(Path::new("")).to_owned();
+    /// Of the repository of `repo`, for work in `cwd`, which is a directory of it.
+    pub(crate) fn new(
+        repo: &Path,
+        cwd: &Path,
+        branch: String,
+        base: Option<String>,
+    ) -> Result<Self, Error> {
+        let repo = Repo::find(repo).map_err(|why| match why.kind {
+            Kind::Io => Error { kind: Kind::NotStarted, ..why },
+            _ => why,
+        })?;
+        let real = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        let below = real.strip_prefix(&repo.root).map(Path::to_owned).map_err(|_| {
+            let (dir, root) = (cwd.to_string_lossy(), repo.root.to_string_lossy());
+            let what = format!("{} is not in {}", one_line(&dir), one_line(&root));
+            Error::new(Kind::Usage, what)
+                .hint("with --worktree, --cwd names a directory of that repository")
+        })?;
         Ok(Self { repo, branch, base, below })
-    }
-
-    /// Both are worktrees of the same repository.
-    pub(crate) fn is_of(&self, dir: &Path) -> Result<bool, Error> {
-        Ok(Repo::find(dir)?.common == self.repo.common)
     }
 
     fn new_tree(&self) -> NewTree<'_> {

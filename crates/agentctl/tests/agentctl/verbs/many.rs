@@ -157,7 +157,7 @@ fn a_file_names_them() {
         plans,
         ["# claude-opus-edit-head", "# claude-haiku-edit-head", "# claude-default-default-main"]
     );
-    assert!(dry.stdout.contains("git worktree add -b mine "), "{dry:#?}");
+    assert!(dry.stdout.contains("worktree add -b mine "), "{dry:#?}");
     assert_eq!((beside(&agents).len(), agents.started()), (2, 0));
 
     let all = told(&agents, 0, &["--matrix", "m.yaml", "--label", "who=me"]);
@@ -214,7 +214,7 @@ fn a_mistake_in_the_file_is_told_with_its_line() {
 #[test]
 fn where_there_is_nothing_to_start_from_it_is_said() {
     let agents = Agents::new();
-    nothing_made(&agents, (1, "no `git` on PATH"), &[TWO, &["-p", "go"]].concat());
+    nothing_made(&agents, (6, "no `git` on PATH"), &[TWO, &["-p", "go"]].concat());
     agents.empty_repo();
     nothing_made(&agents, (2, "is in no git repository"), &[TWO, &["-p", "go"]].concat());
     nothing_made(&agents, (2, "has no commits"), &[TWO, IN].concat());
@@ -269,7 +269,7 @@ fn one_launch_may_have_a_worktree_too() {
     assert_eq!(text(&dry, "/worktree/branch"), "x");
     assert_eq!((beside(&agents), agents.started()), (before, 1));
     let elsewhere = ["--worktree", "repo", "--cwd", ".", "-p", "go"];
-    nothing_made(&agents, (2, "is in no git repository"), &elsewhere);
+    nothing_made(&agents, (2, "work is not in "), &elsewhere);
     nothing_made(
         &agents,
         (2, "--base-branch is for a worktree"),

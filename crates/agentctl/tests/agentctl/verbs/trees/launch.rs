@@ -58,9 +58,9 @@ fn a_launch_works_in_a_worktree_of_its_own() {
 fn a_branch_that_is_not_named_is_made_up() {
     let trees = Trees::new();
     let branch = trees.launch(&[])["worktree"]["branch"].as_str().expect("a name").to_owned();
-    let end = branch.strip_prefix("try/claude-code-").expect("it says who works there");
+    let end = branch.strip_prefix("try/claude-").expect("it says who works there");
     assert!(end.len() == 6 && end.bytes().all(|byte| byte.is_ascii_hexdigit()), "{branch}");
-    assert!(trees.at(&format!("repo-try-claude-code-{end}/file")).exists());
+    assert!(trees.at(&format!("repo-try-claude-{end}/file")).exists());
 }
 
 #[test]
