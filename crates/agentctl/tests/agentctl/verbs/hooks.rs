@@ -109,7 +109,11 @@ fn hooks_are_told_by_variables_what_they_are_run_for() {
     let words = ["--group", "g;touch pwned", "--label", "a=$(touch pwned)", "--model", "m"];
     let hooks = ["--on-create", &tells("created"), "--on-complete", &tells("completed")];
     let callback = ["--callback-session", "agent:main:1", "--callback-agent", "main"];
-    let session = hall.launch(&[&words[..], &hooks, &callback].concat());
+    let words = [&["launch", "-p", "hi", "--json"], &words[..], &hooks, &callback].concat();
+    let mut call = hall.agents.home.agentctl(&words);
+    // As an agent would that was launched by us and launches another, or a hook of its.
+    call.envs([("AGENTCTL_LAUNCH_ID", "outer"), ("AGENTCTL_EXIT_CODE", "9")]);
+    let session = hall.agents.home.ask(&mut call).json()["session"].clone();
     let expected = |exit: &str, state: &str| {
         [
             "AGENTCTL_ADAPTER=claude-code".to_owned(),
