@@ -166,7 +166,7 @@ mod tests {
             removed,
         };
         assert_eq!(
-            read(b"1\t2\ta b\0-\t-\tpic\0003\t0\t\0old\0new\tname\0"),
+            read(b"1\t2\ta b\0-\t-\tpic\x003\t0\t\0old\0new\tname\0"),
             [
                 file("a b", None, Some(1), Some(2)),
                 file("pic", None, None, None),

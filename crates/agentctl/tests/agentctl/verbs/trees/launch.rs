@@ -143,7 +143,7 @@ fn what_is_no_repository_is_an_error() {
     for (words, says) in [
         (&["--worktree", "/"][..], "in no git repository"),
         (&["--worktree", "gone"], "cannot work in"),
-        (&["--worktree", "repo", "--base-branch", "mian"], "did you mean main?"),
+        (&["--worktree", "repo", "--base-branch", "main2"], "did you mean main?"),
         (&["--worktree", "repo", "--branch", "a..b"], "no branch of the name"),
         (&["--branch", "x"], "--worktree"),
     ] {
