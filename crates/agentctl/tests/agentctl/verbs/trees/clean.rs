@@ -168,6 +168,13 @@ fn worktrees_are_listed_with_their_sessions_and_their_work() {
     let order = |one: &Value| one["path"] == json!(trees.at("other"));
     found["worktrees"].as_array_mut().expect("a list").sort_by_key(order);
     assert_eq!(found, expected, "{found:#}");
+    if trees.agents.home.user().is_some() {
+        std::os::unix::fs::chown(trees.at("repo/.git"), Some(0), None).expect("we are root");
+        let theirs = trees.run(&["worktree", "list", "repo"]);
+        assert_eq!(theirs.code, Some(5), "{theirs:#?}");
+        assert!(theirs.stderr.contains("belongs to another user"), "{theirs:#?}");
+        assert!(theirs.stderr.contains("safe.directory"), "{theirs:#?}");
+    }
     let outside = trees.run(&["worktree", "list", "/"]);
     assert_eq!(outside.code, Some(2), "{outside:#?}");
 }
