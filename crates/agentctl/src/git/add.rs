@@ -126,7 +126,7 @@ impl Repo {
     }
 
     /// Deletes a branch if it is still at that commit.
-    pub(crate) fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), Error> {
+    fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), Error> {
         let name = format!("refs/heads/{branch}");
         git(&self.main).words(["update-ref", "-d", &name, commit]).out().map(drop)
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::error::{Error, Kind};
 use agentctl_core::wire::{ChangedFile, Since};
-use std::fs;
+use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 use tempfile::TempDir;
 
 /// What people have set for their own eyes, or to run a program of theirs, does not count.
@@ -55,17 +55,17 @@ impl<'a> Sides<'a> {
         if own.exists() {
             fs::copy(&own, &index).map_err(room)?;
         }
-        let untracked = files(&repo.root, Look::Work)?.untracked;
-        let names: Vec<u8> = untracked
-            .iter()
-            .filter(|name| !name.ends_with('/')) // another repository
-            .flat_map(|name| name.bytes().chain([0]))
-            .collect();
-        if !names.is_empty() {
-            let words = ["add", "--intent-to-add", "--ignore-errors", "--sparse"];
-            let from = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-            let call = git(&repo.root).words(["--literal-pathspecs"]).words(words).words(from);
-            call.index(&index).input(&names)?.ask()?;
+        // A file may go between a look and the next: then another look is taken.
+        const TRIES: usize = 3;
+        let mut missed = None;
+        for _ in 0..TRIES {
+            missed = with_untracked(repo, &index)?;
+            if missed.is_none() {
+                break;
+            }
+        }
+        if let Some(why) = missed {
+            return Err(why);
         }
         Ok(Self { repo, base, after: After::Files(dir) })
     }
@@ -106,6 +106,22 @@ impl<'a> Sides<'a> {
         let count = git(&self.repo.root).words(["rev-list", "--count", &range, "--"]).line()?;
         Ok(count.parse().unwrap_or_default())
     }
+}
+
+/// Tells an index of the files that git does not know yet; why not, if one of them is gone.
+fn with_untracked(repo: &Repo, index: &Path) -> Result<Option<Error>, Error> {
+    let untracked = files(&repo.root, Look::Work)?.untracked;
+    let names = untracked.iter().map(|name| name.as_os_str().as_bytes());
+    let names = names.filter(|name| !name.ends_with(b"/")); // another repository
+    let list: Vec<u8> = names.flat_map(|name| name.iter().copied().chain([0])).collect();
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let words = ["--literal-pathspecs", "add", "--intent-to-add", "--sparse"];
+    let from = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    let call = git(&repo.root).words(words).words(from);
+    let said = call.index(index).input(&list)?.ask()?;
+    Ok((!said.yes).then(|| said.error()))
 }
 
 /// `ADDED TAB REMOVED TAB PATH NUL`; where a file was moved, an empty path and then both.
@@ -166,7 +182,7 @@ mod tests {
             removed,
         };
         assert_eq!(
-            read(b"1\t2\ta b\0-\t-\tpic\0003\t0\t\0old\0new\tname\0"),
+            read(b"1\t2\ta b\0-\t-\tpic\x003\t0\t\0old\0new\tname\0"),
             [
                 file("a b", None, Some(1), Some(2)),
                 file("pic", None, None, None),

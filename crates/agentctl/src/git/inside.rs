@@ -137,6 +137,11 @@ pub(crate) fn is_made_again(tree: &Path, ignored: &Path) -> bool {
         || is_dir && (tagged() || path.join("pyvenv.cfg").is_file())
 }
 
+/// It is a link: what it leads to stays where it is, or is looked at by itself.
+pub(crate) fn is_link(tree: &Path, ignored: &Path) -> bool {
+    fs::symlink_metadata(tree.join(ignored)).is_ok_and(|stat| stat.is_symlink())
+}
+
 /// The main worktree has the very same file there.
 pub(crate) fn is_also_in(main: &Path, tree: &Path, ignored: &Path) -> bool {
     let regular = |path: &Path| fs::symlink_metadata(path).is_ok_and(|stat| stat.is_file());

@@ -29,11 +29,24 @@ impl Repo {
         }
     }
 
-    /// Deletes a branch that is checked out nowhere, if it is still at that commit.
+    /// Deletes a branch with all that git noted about it, if it is still at that commit; git itself
+    /// refuses while another worktree needs it.
     pub(crate) fn drop_branch(&self, branch: &str, commit: &str) -> Result<(), Error> {
-        self.delete_branch(branch, commit)?;
-        // What git noted about the branch; mostly nothing.
-        let section = format!("branch.{branch}");
-        git(&self.main).words(["config", "--local", "--remove-section", &section]).ask().map(drop)
+        if self.commit_of(branch)?.as_deref() != Some(commit) {
+            return Err(Error::new(Kind::Refused, "its branch has moved on, and stays"));
+        }
+        let said = git(&self.main).words(["branch", "--quiet", "-D", "--", branch]).ask()?;
+        match said.yes {
+            true => Ok(()),
+            false => {
+                Err(Error::new(Kind::Refused, format!("its branch stays: {}", said.complaint())))
+            }
+        }
+    }
+
+    /// Asked of the main worktree: that from which the repository was found may be gone by now.
+    fn commit_of(&self, branch: &str) -> Result<Option<String>, Error> {
+        let name = format!("refs/heads/{branch}^{{commit}}");
+        git(&self.main).words(["rev-parse", "--verify", "--quiet", &name]).line_if_any()
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Files {
     /// Git knows them, and they differ from what is committed; with how, in two letters.
     pub(crate) changed: Vec<String>,
     /// Git does not know them.
-    pub(crate) untracked: Vec<String>,
+    pub(crate) untracked: Vec<PathBuf>,
     /// Git is told to ignore them; of a directory that is ignored as a whole, only its name, with a `/`.
     pub(crate) ignored: Vec<PathBuf>,
 }
@@ -36,10 +36,9 @@ pub(crate) fn files(tree: &Path, look: Look) -> Result<Files, Error> {
     let mut files = Files::default();
     for entry in parts(&status(&["--untracked-files=all"])?) {
         let Some((how, name)) = entry.split_at_checked(3) else { continue };
-        let name = String::from_utf8_lossy(name).into_owned();
         match how.starts_with(b"??") {
-            true => files.untracked.push(name),
-            false => files.changed.push(format!("{}{name}", String::from_utf8_lossy(how))),
+            true => files.untracked.push(path(name)),
+            false => files.changed.push(String::from_utf8_lossy(entry).into_owned()),
         }
     }
     if look == Look::All {

@@ -17,7 +17,7 @@ use agentctl_core::{
     text::one_line,
     wire::{AtWork, Problem, SCHEMA, Session, Worktree, Worktrees},
 };
-use std::path::Path;
+use std::{path::Path, thread};
 
 /// Every worktree of a directory's repository.
 pub(crate) fn list(here: &Here, dir: &Path) -> Result<Worktrees, Error> {
@@ -25,18 +25,12 @@ pub(crate) fn list(here: &Here, dir: &Path) -> Result<Worktrees, Error> {
     let trees = repo.trees()?;
     let found = list::list(here, &list::Ask::every(History::All));
     let mut problems = found.problems;
-    let worktrees = trees.iter().enumerate().map(|(at, tree)| {
-        let mut row = row(tree, at == 0);
-        if tree.prunable.is_none()
-            && !tree.bare
-            && let Err(why) = count(&mut row)
-        {
-            problems.push(unread(&tree.path, &why));
-        }
+    let mut worktrees: Vec<Worktree> =
+        trees.iter().enumerate().map(|(at, tree)| row(tree, at == 0)).collect();
+    problems.extend(count_all(&mut worktrees, &trees));
+    for (row, tree) in worktrees.iter_mut().zip(&trees) {
         row.sessions = at_work(&found.sessions, &trees, tree);
-        row
-    });
-    let worktrees = worktrees.collect();
+    }
     Ok(Worktrees { schema: SCHEMA, repo: repo.main, worktrees, problems })
 }
 
@@ -65,6 +59,29 @@ fn row(tree: &Listed, main: bool) -> Worktree {
         only_here: None,
         sessions: Vec::new(),
     }
+}
+
+/// Counts what lies in each worktree, over the cores: git takes its time.
+fn count_all(rows: &mut [Worktree], trees: &[Listed]) -> Vec<Problem> {
+    let mut there: Vec<&mut Worktree> = rows
+        .iter_mut()
+        .zip(trees)
+        .filter(|(_, tree)| tree.prunable.is_none() && !tree.bare)
+        .map(|(row, _)| row)
+        .collect();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let part = there.len().div_ceil(cores).max(1);
+    let count = |part: &mut [&mut Worktree]| {
+        let one = |row: &mut &mut Worktree| Some(unread(&row.path.clone(), &count(row).err()?));
+        part.iter_mut().filter_map(one).collect::<Vec<Problem>>()
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> =
+            there.chunks_mut(part).map(|part| scope.spawn(move || count(part))).collect();
+        let end =
+            |one: thread::ScopedJoinHandle<'_, _>| one.join().expect("a bug ends the program");
+        workers.into_iter().flat_map(end).collect()
+    })
 }
 
 fn count(row: &mut Worktree) -> Result<(), Error> {

@@ -1,12 +1,11 @@
 //! The sessions of a group side by side, as people read them.
 
-use super::{paint::Paint, words};
+use super::{columns::columns, paint::Paint, words};
 use agentctl_core::{
     text::one_line,
     wire::{Compared, Comparison},
 };
-use std::io::{self, BufWriter, Write};
-use unicode_width::UnicodeWidthStr;
+use std::io;
 
 const HEADS: [&str; 11] = [
     "ID", "AGENT", "MODEL", "STATE", "TIME", "TOKENS", "COST", "FILES", "LINES", "COMMITS",
@@ -19,27 +18,12 @@ pub(crate) fn table(found: &Comparison) -> io::Result<()> {
     let names = words::names(&sessions);
     let rows: Vec<[String; 11]> =
         found.rows.iter().zip(names).map(|(one, name)| row(one, name)).collect();
-    let heads = HEADS.map(str::to_owned);
-    let width =
-        |at: usize| rows.iter().chain([&heads]).map(|row| row[at].width()).max().unwrap_or(0);
-    let widths: [usize; 11] = std::array::from_fn(width);
     let paint = Paint::stdout();
-    let mut out = BufWriter::new(io::stdout().lock());
-    let line = |cells: &[String; 11]| {
-        let mut line = String::new();
-        for (cell, width) in cells.iter().zip(widths) {
-            line.push_str(cell);
-            line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + 2));
-        }
-        line.trim_end().to_owned()
-    };
-    writeln!(out, "{}", paint.faint(&line(&heads)))?;
-    for (cells, one) in rows.iter().zip(&found.rows) {
-        let text = line(cells);
-        let state = paint.state(one.session.state, &cells[3]);
-        writeln!(out, "{}", text.replacen(&format!("  {}", cells[3]), &format!("  {state}"), 1))?;
-    }
-    out.flush()?;
+    columns(HEADS, &rows, |row, at, cell| match HEADS[at] {
+        "ID" => paint.name(cell),
+        "STATE" => paint.state(found.rows[row].session.state, cell),
+        _ => cell.to_owned(),
+    })?;
     for one in &found.rows {
         if let Some(why) = &one.unknown {
             super::note(&format!("{}: {why}", words::name(&one.session)));

@@ -1,5 +1,6 @@
 //! How answers look: tables and pages for people, JSON for programs. The only room that prints.
 
+mod columns;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod control;

@@ -1,12 +1,11 @@
 //! Worktrees, and what was proved before they went, as people read it.
 
-use super::{paint::Paint, words};
+use super::{columns::columns, paint::Paint, words};
 use agentctl_core::{
     text::one_line,
     wire::{CleanProof, Cleaned, Cleaning, Verdict, Worktree, Worktrees},
 };
 use std::io::{self, BufWriter, Write};
-use unicode_width::UnicodeWidthStr;
 
 const HEADS: [&str; 8] =
     ["DIRECTORY", "BRANCH", "SESSION", "CHANGED", "UNTRACKED", "UNPUSHED", "ONLY HERE", "MARKS"];
@@ -14,25 +13,7 @@ const HEADS: [&str; 8] =
 /// One line for each worktree.
 pub(crate) fn table(found: &Worktrees) -> io::Result<()> {
     let rows: Vec<[String; 8]> = found.worktrees.iter().map(row).collect();
-    let heads = HEADS.map(str::to_owned);
-    let width =
-        |at: usize| rows.iter().chain([&heads]).map(|row| row[at].width()).max().unwrap_or(0);
-    let widths: [usize; 8] = std::array::from_fn(width);
-    let line = |cells: &[String; 8]| {
-        let mut line = String::new();
-        for (cell, width) in cells.iter().zip(widths) {
-            line.push_str(cell);
-            line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + 2));
-        }
-        line.trim_end().to_owned()
-    };
-    let paint = Paint::stdout();
-    let mut out = BufWriter::new(io::stdout().lock());
-    writeln!(out, "{}", paint.faint(&line(&heads)))?;
-    for row in &rows {
-        writeln!(out, "{}", line(row))?;
-    }
-    out.flush()
+    columns(HEADS, &rows, |_, _, cell| cell.to_owned())
 }
 
 fn row(tree: &Worktree) -> [String; 8] {

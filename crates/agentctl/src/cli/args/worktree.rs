@@ -42,7 +42,6 @@ pub(in crate::cli) enum Trees {
     ///
     /// Nothing is removed that a process uses, and nothing that is only there: changes, untracked files,
     /// ignored files that no tool makes again, commits that nothing else leads to.
-    #[command(visible_alias = "remove")]
     Clean(Clean),
 }
 

@@ -87,8 +87,13 @@ fn one(
     let who = format!("`agentctl worktree clean`, pid {}", std::process::id());
     // While this is held, nobody launches there.
     let claim = Claim { state, dir: &tree.path, sharing: Sharing::Alone, who: &who };
-    let _claimed = if main { None } else { Some(Claimed::alone(&tree.path, &claim)?) };
+    let busy = |why: Error| why.hint("wait until it has its session, and look again");
+    let claimed = (!main).then(|| Claimed::alone(&tree.path, &claim).map_err(busy));
+    let _claimed = claimed.transpose()?;
     let delete_branch = ask.delete_branch && tree.branch.is_some();
+    if delete_branch {
+        is_alone(&repo, &tree)?;
+    }
     let subject = Subject { here, state, repo: &repo, tree: &tree, main, delete_branch };
     let seen = subject.look()?;
     let mut cleaned = Cleaned {
@@ -124,6 +129,20 @@ fn one(
         }
     }
     Ok(remove(&subject, &seen, cleaned))
+}
+
+/// No other worktree has the branch checked out, as `git worktree add --force` allows.
+fn is_alone(repo: &Repo, tree: &Listed) -> Result<(), Error> {
+    let trees = repo.trees()?;
+    let same = |other: &&Listed| other.branch == tree.branch && other.path != tree.path;
+    match trees.iter().find(same) {
+        None => Ok(()),
+        Some(other) => {
+            let path = one_line(&other.path.to_string_lossy());
+            Err(Error::new(Kind::Refused, format!("its branch is checked out in {path} too"))
+                .hint("leave --delete-branch out"))
+        }
+    }
 }
 
 /// What does not hold.
@@ -194,7 +213,7 @@ fn hint(cleaned: &Cleaned, delete_branch: bool) -> Option<String> {
         }
         (Check::Sessions, Verdict::Never) => "`agentctl stop ID` ends it".to_owned(),
         (Check::Processes, Verdict::Never) => {
-            "end them, or have them work elsewhere; not even --force removes it under them"
+            "end them (`agentctl stop` ends agents) or have them work elsewhere; --force does not pass them by"
                 .to_owned()
         }
         (Check::Processes | Check::Sessions, _) => {

@@ -132,7 +132,9 @@ impl Subject<'_> {
     fn ignored(&self, files: &Files) -> CleanProof {
         let path = &self.tree.path;
         let stays = |one: &&PathBuf| {
-            git::is_made_again(path, one) || git::is_also_in(&self.repo.main, path, one)
+            git::is_made_again(path, one)
+                || git::is_link(path, one)
+                || git::is_also_in(&self.repo.main, path, one)
         };
         let (fine, lost): (Vec<_>, Vec<_>) = files.ignored.iter().partition(stays);
         let names = |all: Vec<&PathBuf>| all.iter().map(|one| shown(one)).collect::<Vec<_>>();
@@ -216,7 +218,7 @@ fn changes(files: &Files) -> CleanProof {
 }
 
 fn untracked(files: &Files, inside: &Inside) -> CleanProof {
-    let mut details: Vec<String> = files.untracked.iter().map(|one| one_line(one)).collect();
+    let mut details: Vec<String> = files.untracked.iter().map(|one| shown(one)).collect();
     details.extend(inside.odd.iter().map(|one| shown(one)));
     match details.len() {
         0 => proof(Check::Untracked, Verdict::Safe, "no untracked files", details),

@@ -3,7 +3,7 @@
 use super::Trees;
 use crate::home::lines::{id, prompt, reply};
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, os::unix::ffi::OsStrExt};
 
 impl Trees {
     /// An ended session in a directory, launched at this commit if one is named; `more` is in its receipt.
@@ -68,6 +68,25 @@ fn everything_since_the_launch_is_shown() {
     assert!(patch["patch"].as_str().is_some_and(|text| text.contains("+hostile")), "{patch:#}");
 }
 
+/// Names need not be text, and may look like patterns.
+#[test]
+fn files_of_any_name_are_shown() {
+    let trees = Trees::new();
+    let base = trees.git("repo", &["rev-parse", "main"]);
+    let odd = std::ffi::OsStr::from_bytes(b"tree/\xff\xfe");
+    fs::write(trees.agents.home.work().join(odd), "one\n").expect("a file");
+    for name in ["tree/[a-z]*", "tree/:(top)x", "tree/-n", "tree/two\nlines"] {
+        trees.write(name, "one\n");
+    }
+    trees.git("tree", &["init", "-q", "inner"]);
+    trees.session(1, "tree", json!({"base": base}));
+    let changes = trees.changes(1);
+    assert_eq!(
+        (&changes["added"], changes["files"].as_array().map(Vec::len)),
+        (&json!(5), Some(5))
+    );
+}
+
 /// What goes into a pipe can be applied, to the byte.
 #[test]
 fn a_patch_can_be_applied() {
@@ -78,6 +97,7 @@ fn a_patch_can_be_applied() {
     let patch = diff.output().expect("it runs").stdout;
     fs::write(trees.at("patch"), patch).expect("a file");
     trees.own();
+    trees.git("repo", &["status"]); // it was given to its user since git last looked
     trees.git("repo", &["apply", "--index", "../patch"]);
     for name in ["committed", "moved", "file", "picture", "new\u{1b}[2Jfile"] {
         assert_eq!(

@@ -3,6 +3,7 @@
 use super::Trees;
 use crate::home::lines::{id, prompt, reply};
 use serde_json::{Value, json};
+use std::process::Stdio;
 
 #[test]
 fn a_dry_run_removes_nothing_and_says_what_it_would() {
@@ -47,6 +48,42 @@ fn force_needs_a_yes_and_says_what_is_lost() {
     assert_eq!(trees.read("tree/new"), "work\n");
     let forced = trees.removes(&["--force", "--yes"]);
     assert_eq!(forced["forced"], true);
+}
+
+/// A person on a terminal is told what is lost, and asked.
+#[test]
+fn a_person_is_asked() {
+    let trees = Trees::new();
+    trees.write("tree/new\u{1b}[2J", "work\n");
+    let ask = |answer: &str| {
+        let program = trees.agents.home.program("agentctl").display().to_string();
+        let line = format!("exec {program} worktree clean ./tree --force");
+        let mut script = trees.with_git(trees.agents.home.command("/usr/bin/script"));
+        script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        script
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "dumb")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = script.spawn().expect("a terminal");
+        let mut keys = child.stdin.take().expect("it was asked for");
+        std::io::Write::write_all(&mut keys, answer.as_bytes()).expect("a key");
+        let made = child.wait_with_output().expect("it ends");
+        (made.status.code(), String::from_utf8_lossy(&made.stdout).replace("\r\n", "\n"))
+    };
+    for no in ["n\n", "\n"] {
+        let (code, text) = ask(no);
+        assert_eq!(code, Some(5), "{text}");
+        assert!(
+            text.contains("this would be lost for good:\n  1 untracked\n    new[2J\n"),
+            "{text:?}"
+        );
+        assert!(text.contains("left as it is"), "{text}");
+    }
+    assert_eq!(trees.read("tree/new\u{1b}[2J"), "work\n");
+    let (code, text) = ask("y\n");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!trees.at("tree").exists());
 }
 
 #[test]
@@ -131,6 +168,13 @@ fn worktrees_are_listed_with_their_sessions_and_their_work() {
     let order = |one: &Value| one["path"] == json!(trees.at("other"));
     found["worktrees"].as_array_mut().expect("a list").sort_by_key(order);
     assert_eq!(found, expected, "{found:#}");
+    if trees.agents.home.user().is_some() {
+        std::os::unix::fs::chown(trees.at("repo/.git"), Some(0), None).expect("we are root");
+        let theirs = trees.run(&["worktree", "list", "repo"]);
+        assert_eq!(theirs.code, Some(5), "{theirs:#?}");
+        assert!(theirs.stderr.contains("belongs to another user"), "{theirs:#?}");
+        assert!(theirs.stderr.contains("safe.directory"), "{theirs:#?}");
+    }
     let outside = trees.run(&["worktree", "list", "/"]);
     assert_eq!(outside.code, Some(2), "{outside:#?}");
 }

@@ -87,7 +87,10 @@ fn ignored_files_that_are_not_lost_go() {
     trees.write("tree/target/CACHEDIR.TAG", tag);
     trees.write("tree/same.env", "KEY=1\n");
     trees.write("repo/same.env", "KEY=1\n");
+    trees.write("kept.env", "KEY=2\n");
+    std::os::unix::fs::symlink(trees.at("kept.env"), trees.at("tree/link.env")).expect("a link");
     trees.removes(&[]);
+    assert_eq!(trees.read("kept.env"), "KEY=2\n");
     assert_eq!(trees.read("repo/same.env"), "KEY=1\n");
 }
 

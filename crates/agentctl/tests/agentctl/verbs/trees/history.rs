@@ -42,6 +42,18 @@ fn a_branch_that_was_pushed_is_deleted() {
     assert!(!trees.try_git("repo", &["config", "branch.b.merge"]).0);
 }
 
+/// Without its branch, the other worktree would be left with nothing that is checked out.
+#[test]
+fn a_branch_that_another_worktree_needs_is_not_deleted() {
+    let trees = Trees::new();
+    trees.git("repo", &["worktree", "add", "-q", "--force", "../second", "b"]);
+    let answer = trees.clean(&["--delete-branch", "--force", "--yes"]);
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    assert!(answer.stdout.contains("is checked out in"), "{answer:#?}");
+    assert!(trees.at("tree/file").exists());
+    assert_eq!(trees.git("second", &["status", "--porcelain"]), "");
+}
+
 #[test]
 fn commits_of_a_detached_head_stay() {
     let trees = Trees::new();

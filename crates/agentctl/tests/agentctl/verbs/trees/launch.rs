@@ -122,6 +122,32 @@ fn a_launch_that_fails_leaves_no_worktree_and_no_branch() {
     assert_eq!(trees.refs(), before);
 }
 
+/// Each has its worktree, its branch and its session, whoever is making one at the same moment.
+#[test]
+fn twelve_launches_at_once_are_twelve() {
+    let trees = Trees::new();
+    let start = |_| {
+        let mut launch = trees.with_git(trees.agents.home.agentctl(LAUNCH));
+        launch.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        launch.spawn().expect("it starts")
+    };
+    let started: Vec<_> = (0..12).map(start).collect();
+    let mut found = std::collections::BTreeSet::new();
+    for one in started {
+        let done = one.wait_with_output().expect("it ends");
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert_eq!(done.status.code(), Some(0), "{text}");
+        let launched: Value = serde_json::from_str(&text).expect("JSON");
+        let tree = &launched["worktree"];
+        assert_eq!(launched["session"]["cwd"], tree["path"], "{launched:#}");
+        found.insert(tree["branch"].as_str().expect("a name").to_owned());
+    }
+    assert_eq!(found.len(), 12, "{found:?}");
+    let listed = trees.run(&["worktree", "list", "repo", "--json"]).json();
+    let live = |one: &&Value| one["sessions"][0]["live"] == true && one["sessions"][1].is_null();
+    assert_eq!(listed["worktrees"].as_array().expect("a list").iter().filter(live).count(), 12);
+}
+
 #[test]
 fn a_key_makes_one_worktree() {
     let trees = Trees::new();
@@ -143,7 +169,7 @@ fn what_is_no_repository_is_an_error() {
     for (words, says) in [
         (&["--worktree", "/"][..], "in no git repository"),
         (&["--worktree", "gone"], "cannot work in"),
-        (&["--worktree", "repo", "--base-branch", "mian"], "did you mean main?"),
+        (&["--worktree", "repo", "--base-branch", "main2"], "did you mean main?"),
         (&["--worktree", "repo", "--branch", "a..b"], "no branch of the name"),
         (&["--branch", "x"], "--worktree"),
     ] {
