@@ -50,7 +50,10 @@ pub(crate) fn plans(slots: &[DrySlot]) -> io::Result<()> {
     for (at, slot) in slots.iter().enumerate() {
         let gap = if at > 0 { "\n" } else { "" };
         writeln!(io::stdout().lock(), "{gap}# {}", slot.name)?;
-        plan(&slot.plan)?;
+        slot.plan.as_ref().map_or(Ok(()), plan)?;
+        if let Some(why) = &slot.error {
+            writeln!(io::stdout().lock(), "# cannot be started: {}", one_line(&why.message))?;
+        }
     }
     Ok(())
 }

@@ -132,5 +132,9 @@ pub struct DrySlot {
     /// What it is called among them.
     pub name: String,
     /// How it would be started.
-    pub plan: DryRun,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<DryRun>,
+    /// Why it could not be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
 }

@@ -134,16 +134,20 @@ impl<'a> Several<'a> {
     }
 
     fn show(self) -> Outcome {
-        let plan = |slot: &Slot| -> Result<DrySlot, Error> {
-            let plan = ops::launch::dry(self.here, &slot.ask)?;
-            Ok(DrySlot { name: slot.name.clone(), plan })
+        let plan = |slot: &Slot| {
+            let (plan, error) = match ops::launch::dry(self.here, &slot.ask) {
+                Ok(plan) => (Some(plan), None),
+                Err(why) => (None, Some((&why).into())),
+            };
+            DrySlot { name: slot.name.clone(), plan, error }
         };
-        let slots = self.slots.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+        let slots: Vec<DrySlot> = self.slots.iter().map(plan).collect();
+        let bad = slots.iter().any(|slot| slot.error.is_some());
         match self.args.what.json {
             true => view::json(&DryRuns { schema: wire::SCHEMA, group: self.group, slots })?,
             false => view::launch::plans(&slots)?,
         }
-        Ok(0)
+        Ok(if bad { Kind::Problems.code() } else { 0 })
     }
 
     /// Waits for all that started; says whether all of them ended well.

@@ -240,6 +240,11 @@ fn answers_about_worktrees_are_as_their_schemas_say() {
         valid(home, "diff", &[&["diff", id, "--json"], more].concat());
     }
     valid(home, "compare", &["compare", "g", "--json"]);
+    let several = ["launch", "-p", "hi", "--json", "--cwd", "repo", "--adapter", "pi", "--adapter"];
+    let several = [&several[..], &["claude-code"]].concat();
+    is_valid("launches", &home.run(&several).json());
+    let several = [&several[..], &["--adapter", "claude-code", "--dry-run"]].concat();
+    is_valid("dry-runs", &home.run(&several).json());
 }
 
 #[test]

@@ -84,6 +84,9 @@ fn people_see_each_as_it_comes() {
     let names: BTreeSet<&str> =
         answer.stdout.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
     assert_eq!(names, BTreeSet::from(["claude-haiku-9", "claude-opus"]), "{answer:#?}");
+    let dry = launch(&agents, &[&words[..], &["--dry-run"]].concat());
+    assert_eq!(dry.code, Some(8), "{dry:#?}");
+    assert!(dry.stdout.contains("# codex\n# cannot be started: Codex is not"), "{dry:#?}");
     for says in [": 3 launches\n", "error: codex: Codex is not installed", "hint: "] {
         assert!(answer.stderr.contains(says), "no `{says}`: {answer:#?}");
     }
