@@ -64,6 +64,10 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("prune.json", schema::<wire::Pruned>()?),
         ("send.json", schema::<wire::Delivery>()?),
         ("stop.json", schema::<wire::Stops>()?),
+        ("worktree-list.json", schema::<wire::Worktrees>()?),
+        ("worktree-clean.json", schema::<wire::Cleaning>()?),
+        ("diff.json", schema::<wire::Difference>()?),
+        ("compare.json", schema::<wire::Comparison>()?),
     ])
 }
 

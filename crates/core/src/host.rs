@@ -157,6 +157,21 @@ pub struct OpenFile {
     pub writable: bool,
 }
 
+/// How a process uses a directory, or something below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It works there.
+    Works(PathBuf),
+    /// It sees nothing else.
+    Rooted(PathBuf),
+    /// Its program lies there.
+    Runs(PathBuf),
+    /// It has a file open there.
+    Opened(PathBuf),
+    /// It has a file in its memory that lies there.
+    Mapped(PathBuf),
+}
+
 /// Reads of the process table. Everything but the table is asked for one process at a time.
 pub trait Kernel {
     /// The one pass of this command; every later question is about what it saw.
@@ -178,6 +193,24 @@ pub trait Kernel {
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>>;
     /// Where it listens for TCP connections.
     fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>>;
+    /// How it uses this directory, if it does; what the host cannot see (open files, for some) is not
+    /// counted. Of a process that cannot be asked at all, nothing is told.
+    fn uses(&self, of: &ProcKey, dir: &Path) -> Told<Option<Use>> {
+        let cwd = self.cwd(of)?;
+        if cwd.starts_with(dir) {
+            return Ok(Some(Use::Works(cwd)));
+        }
+        if let Some(exe) = self.exe(of).ok().filter(|exe| exe.starts_with(dir)) {
+            return Ok(Some(Use::Runs(exe)));
+        }
+        let files = self.open_files(of).unwrap_or_default();
+        let file = files.into_iter().find(|file| file.path.starts_with(dir));
+        Ok(file.map(|file| Use::Opened(file.path)))
+    }
+    /// The number of the user it runs as.
+    fn owner(&self, _: &ProcKey) -> Told<u32> {
+        Err(CannotTell("this host does not say whose it is".to_owned()))
+    }
     /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
     fn is_over(&self, of: &ProcKey) -> bool;
     /// The device of its controlling terminal, if it has one.

@@ -5,11 +5,13 @@ mod hooks;
 mod launch;
 mod slots;
 mod upkeep;
+mod worktree;
 
 pub(super) use fuse::{Fuse, FuseCommand, FuseList, FuseSet, OnExpire};
 pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
 pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
+pub(super) use worktree::{Clean, Compare, Diff, InTree, Trees, Worktree};
 
 pub(super) use crate::patience::{Patience, duration};
 use crate::{patience::patience, shim::Stage};
@@ -86,6 +88,12 @@ pub(super) enum Command {
     Fuse(Fuse),
     /// Show the fuses that are set, as `fuse list` does
     Fuses(FuseList),
+    /// List the worktrees of a repository, or remove those that can be proved safe
+    Worktree(Worktree),
+    /// Show what a session changed: committed, uncommitted and untracked
+    Diff(Diff),
+    /// Compare the sessions of a group: what each changed, its state, tokens, cost and time
+    Compare(Compare),
     /// Remove files of ours that nobody needs any more, and say which
     Prune(Prune),
     /// Start and outlive an agent

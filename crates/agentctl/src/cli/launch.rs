@@ -69,7 +69,7 @@ pub(super) fn run(here: &Here, args: Launch) -> Outcome {
 
 /// What is configured for work there; `other` is where, if the command line does not say it.
 fn config(args: &Launch, other: Option<&Path>) -> Result<Config, Error> {
-    super::config::read(args.cwd.as_deref().or(args.worktree.as_deref()).or(other))
+    super::config::read(args.cwd.as_deref().or(args.tree.worktree.as_deref()).or(other))
 }
 
 /// Where to work: as it is asked for, else in `other`, else as it is configured, else where the command
@@ -80,7 +80,7 @@ fn cwd(
     other: Option<&Path>,
     config: &Config,
 ) -> Result<PathBuf, Error> {
-    let told = args.cwd.as_deref().or(args.worktree.as_deref()).or(other);
+    let told = args.cwd.as_deref().or(args.tree.worktree.as_deref()).or(other);
     let cwd = match told.map(Path::to_owned).or_else(|| config.folder(Key::Cwd)) {
         Some(dir) => dir,
         None => std::env::current_dir()
@@ -91,24 +91,17 @@ fn cwd(
 
 /// In a worktree of its own, if one is asked for.
 fn place(here: &Here, args: &Launch, agent: &dyn Agent, cwd: &Path) -> Result<Place, Error> {
-    let Some(repo) = &args.worktree else {
-        return match args.base_branch {
+    let Some(repo) = &args.tree.worktree else {
+        return match args.tree.base_branch {
             Some(_) => Err(Error::new(Kind::Usage, "--base-branch is for a worktree")
                 .hint("--worktree REPO makes one")),
             None => Ok(Place::Given),
         };
     };
-    let branch = args.branch.clone().unwrap_or_else(|| ops::launch::fresh_branch(agent));
-    let wanted = Wanted::new(cwd, branch, args.base_branch.clone())?;
-    let repo = directory(here, repo, "use --worktree with a repository that is there")?;
-    match wanted.is_of(&repo)? {
-        true => Ok(Place::Wanted(wanted)),
-        false => {
-            let (cwd, repo) = (cwd.display(), repo.display());
-            Err(Error::new(Kind::Usage, format!("{cwd} is not in the repository {repo}"))
-                .hint("leave --cwd out to work at the top of the worktree"))
-        }
-    }
+    let branch = args.tree.branch.clone().unwrap_or_else(|| ops::launch::fresh_branch(agent));
+    let repo = directory(here, repo, "use --worktree to name a directory of a repository")?;
+    let wanted = Wanted::new(&repo, cwd, branch, args.tree.base_branch.clone())?;
+    Ok(Place::Wanted(wanted))
 }
 
 /// Goes on with a session.
@@ -146,7 +139,7 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
     let (mut session, reused) = (begun.session, begun.reused);
     if !what.json {
         view::launch::started(&session, ops::launch::bound_to().filter(|_| !reused).as_deref())?;
-        view::launch::notes(&begun.notes);
+        view::launch::worktree(begun.worktree.as_ref());
         if reused {
             view::note("it was launched before with this key; nothing was started");
         }
@@ -173,8 +166,8 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         false => 0,
     };
     if what.json {
-        let (schema, log, notes) = (wire::SCHEMA, session.log.clone(), begun.notes);
-        view::json(&wire::Launch { schema, session, reused, notes, log, problems })?;
+        let (schema, log, worktree) = (wire::SCHEMA, session.log.clone(), begun.worktree);
+        view::json(&wire::Launch { schema, session, reused, worktree, log, problems })?;
     }
     Ok(code)
 }

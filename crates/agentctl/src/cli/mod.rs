@@ -5,6 +5,7 @@ mod attach;
 mod completions;
 mod config;
 mod decide;
+mod diff;
 mod doctor;
 mod explain;
 mod fuse;
@@ -20,5 +21,6 @@ mod send;
 mod status;
 mod stop;
 mod wait;
+mod worktree;
 
 pub(crate) use run::main;

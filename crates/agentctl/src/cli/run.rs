@@ -2,8 +2,8 @@
 
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand, Patience};
 use super::{
-    attach, completions, config, decide, doctor, explain, fuse, hook, launch, list, locks, logs,
-    man, prune, send, status, stop, wait,
+    attach, completions, config, decide, diff, doctor, explain, fuse, hook, launch, list, locks,
+    logs, man, prune, send, status, stop, wait, worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -71,6 +71,9 @@ fn run(cli: Cli) -> Outcome {
         Command::Config(args) => config::run(&args),
         Command::Fuse(args) => fuse::run(here, args),
         Command::Fuses(args) => fuse::list(here, &args),
+        Command::Worktree(args) => worktree::run(here, &args),
+        Command::Diff(args) => diff::run(here, &args),
+        Command::Compare(args) => diff::compare(here, &args),
         Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
         Command::Doctor(args) => doctor::run(here, &args),
@@ -112,6 +115,9 @@ impl Command {
             Self::Unlock(args) => args.json,
             Self::Fuse(args) => args.wants_json(),
             Self::Fuses(args) => args.json,
+            Self::Worktree(args) => args.wants_json(),
+            Self::Diff(args) => args.json,
+            Self::Compare(args) => args.json,
             Self::Prune(args) => args.json,
             Self::Hook(Hook { command: HookCommand::Run(args) }) => args.json,
             Self::Config(args) => match &args.command {

@@ -186,68 +186,45 @@ mod tests {
         parse(text).wrong.iter().map(shown).collect()
     }
 
+    /// A line of a file, and what is wrong with it.
+    const WRONG: &[(&str, &str)] = &[
+        ("launch.timeout = '90'", "18: launch.timeout: it has no unit: 90ms, 90s, 90m or 90h"),
+        (
+            "hooks.timeout = 'none'",
+            "17: hooks.timeout: leave it out for no limit, or use such as 90s",
+        ),
+        ("launch.model = '--yolo'", "16: launch.model: it must not begin with a dash"),
+        ("launch.model = ' '", "16: launch.model: it is empty"),
+        ("launch.model = 1.5", "16: launch.model: it holds text, in quotes, not a number"),
+        ("launch.group = \"\\u001b\"", "16: launch.group: it must not hold control characters"),
+        ("launch.steerable = 'yes'", "20: launch.steerable: it holds true or false, not text"),
+        ("launch.cwd = 'src'", "14: launch.cwd: it must be a directory from the root or from ~"),
+        ("launch.env.A = 1", "16: launch.env.A: it holds text, in quotes"),
+        ("launch.env.\"A=\" = 'b'", "19: launch.env.A=: this cannot be a name"),
+        ("trust = ['x']", "9: trust: it must be a directory from the root or from ~"),
+        ("hooks = true", "9: hooks is a table: write [hooks]"),
+    ];
+
     #[test]
     fn what_cannot_be_is_told_with_its_place() {
-        let holds = "it holds a duration in quotes, such as \"90s\" or \"10m\", or \"none\"";
-        let cases = [
-            ("[launch]\ntimeout = 90", format!("2:11: launch.timeout: {holds}, not a number")),
-            (
-                "launch.timeout = '90'",
-                "1:18: launch.timeout: it has no unit: 90ms, 90s, 90m or 90h".to_owned(),
-            ),
-            (
-                "[hooks]\ntimeout = 'none'",
-                "2:11: hooks.timeout: leave it out for no limit, or use such as 90s".to_owned(),
-            ),
-            (
-                "launch.model = '--yolo'",
-                "1:16: launch.model: it must not begin with a dash".to_owned(),
-            ),
-            ("launch.model = ' '", "1:16: launch.model: it is empty".to_owned()),
-            (
-                "launch.group = \"a\\u001b\"",
-                "1:16: launch.group: it must not hold control characters".to_owned(),
-            ),
-            (
-                "launch.steerable = 'yes'",
-                "1:20: launch.steerable: it holds true or false, not text".to_owned(),
-            ),
-            (
-                "launch.permission = 'all'",
-                "1:21: launch.permission: it holds \"read\", \"default\", \"edit\" or \"full\""
-                    .to_owned(),
-            ),
-            (
-                "launch.cwd = 'src'",
-                "1:14: launch.cwd: it must be a directory from the root or from ~".to_owned(),
-            ),
-            ("launch.env.A = 1", "1:16: launch.env.A: it holds text, in quotes".to_owned()),
-            (
-                "launch.env = 'A=b'",
-                "1:14: launch.env: it holds a table of names with text, such as { team = \"web\" }"
-                    .to_owned(),
-            ),
-            (
-                "trust = '/x'",
-                "1:9: trust: it holds a list of directories, such as [\"~/work\"], not text"
-                    .to_owned(),
-            ),
-            (
-                "trust = ['x']",
-                "1:9: trust: it must be a directory from the root or from ~".to_owned(),
-            ),
-            ("hooks = true", "1:9: hooks is a table: write [hooks]".to_owned()),
-        ];
-        for (text, told) in cases {
-            assert_eq!(wrong(text), [told], "{text}");
+        for (text, told) in WRONG {
+            assert_eq!(wrong(&format!("\n{text}\n")), [format!("2:{told}")], "{text}");
         }
-        let agent = wrong("launch.agent = 'clod'");
-        assert!(
-            agent[0].starts_with(
-                "1:16: launch.agent: there is no agent \"clod\"; there are claude-code"
-            ),
-            "{agent:?}"
+        let begins = |text: &str, told: &str| {
+            let found = wrong(text);
+            assert!(found.len() == 1 && found[0].starts_with(told), "{found:?}");
+        };
+        begins(
+            "launch.agent = 'clod'",
+            "1:16: launch.agent: there is no agent \"clod\"; there are ",
         );
+        begins(
+            "launch.permission = 'all'",
+            "1:21: launch.permission: it holds \"read\", \"default\"",
+        );
+        begins("[launch]\ntimeout = 90", "2:11: launch.timeout: it holds a duration in quotes");
+        begins("launch.env = 'A=b'", "1:14: launch.env: it holds a table of names with text");
+        begins("trust = '/x'", "1:9: trust: it holds a list of directories");
         for broken in ["[launch\n", "a = 1\na = 2\n", "x = \n", "\u{0}", "é = = 1"] {
             assert!(wrong(broken)[0].starts_with(|c: char| c.is_ascii_digit()), "{broken:?}");
         }
@@ -255,12 +232,12 @@ mod tests {
 
     #[test]
     fn a_name_that_nobody_knows_is_no_error() {
-        let content = parse("[launch]\nmodle = 1\nagent = 'codex'\n[colours]\nx = 1\n");
+        let content = parse("[launch]\nmodelx = 1\nagent = 'codex'\n[colours]\nx = 1\n");
         assert_eq!(content.entries, [entry(Key::Agent, Value::Text("codex".to_owned()), 3)]);
         let told: Vec<_> = content.unknown.iter().map(|one| (one.line, &*one.what)).collect();
         let expected = [
             (4, "unknown key colours"),
-            (2, "unknown key launch.modle; did you mean launch.model?"),
+            (2, "unknown key launch.modelx; did you mean launch.model?"),
         ];
         assert_eq!((told, content.wrong), (expected.to_vec(), Vec::new()));
     }

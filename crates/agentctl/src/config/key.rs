@@ -201,11 +201,11 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_one_that_may_be_meant() {
-        assert_eq!(nearest("launch.modle"), Some("launch.model"));
+        assert_eq!(nearest("launch.modelx"), Some("launch.model"));
         assert_eq!(nearest("model"), Some("launch.model"));
         assert_eq!(nearest("launch.on-complete"), Some("hooks.on_complete"));
-        assert_eq!(nearest("hooks.timout"), Some("hooks.timeout"));
-        assert_eq!(nearest("launch.timout"), Some("launch.timeout"));
+        assert_eq!(nearest("hooks.timeouts"), Some("hooks.timeout"));
+        assert_eq!(nearest("launch.timeouts"), Some("launch.timeout"));
         assert_eq!(nearest("lunch"), Some("launch"));
         assert_eq!(nearest("hook"), Some("hooks"));
         assert_eq!(nearest("trusted"), Some("trust"));

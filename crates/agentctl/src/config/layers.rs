@@ -214,7 +214,11 @@ impl Sources<'_> {
     }
 
     fn project(&self, looked: &mut Looked, dir: &Path) {
-        let Some(path) = project::find(dir, self.home.as_deref()) else { return };
+        let Some(path) = project::find(dir, self.home.as_deref()) else {
+            // Nor is there one above, as far as it counts.
+            let path = dir.join(project::NAME);
+            return looked.seen(Layer::Project, &path, FileState::Absent, None);
+        };
         if !project::is_heard(&path, dir) {
             looked.note(&path, "it belongs to another user, and is ignored".to_owned());
             return looked.seen(Layer::Project, &path, FileState::Ignored, None);

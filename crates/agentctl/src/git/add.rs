@@ -126,7 +126,7 @@ impl Repo {
     }
 
     /// Deletes a branch if it is still at that commit.
-    pub(crate) fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), Error> {
+    fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), Error> {
         let name = format!("refs/heads/{branch}");
         git(&self.main).words(["update-ref", "-d", &name, commit]).out().map(drop)
     }
@@ -143,7 +143,7 @@ impl Repo {
 
     /// One at a time: git's own locks fail where they could wait. The kernel gives it back, and a file
     /// system without such locks leaves it to git's.
-    fn turn(&self) -> Option<File> {
+    pub(super) fn turn(&self) -> Option<File> {
         let dir = File::open(&self.common).ok()?;
         flock(&dir, FlockOperation::LockExclusive).ok()?;
         Some(dir)

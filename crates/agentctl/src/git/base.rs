@@ -7,6 +7,10 @@ use super::{
 };
 use crate::error::{Error, Kind};
 use agentctl_core::text::one_line;
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 /// Where a worktree starts.
 pub(super) struct Base {
@@ -37,6 +41,17 @@ impl Repo {
         let name = format!("{name}^{{commit}}");
         let words = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
         git(&self.root).words(words).line_if_any()
+    }
+
+    /// A commit has a directory of this name.
+    pub(crate) fn has_dir(&self, commit: &str, below: &Path) -> Result<bool, Error> {
+        if below.as_os_str().is_empty() {
+            return Ok(true);
+        }
+        let mut name = OsString::from(format!("{commit}:"));
+        name.push(below);
+        let words = [OsStr::new("cat-file"), OsStr::new("-t"), &name];
+        Ok(git(&self.root).words(words).line_if_any()?.as_deref() == Some("tree"))
     }
 
     fn of_remote(&self, name: &str) -> Result<Base, Error> {

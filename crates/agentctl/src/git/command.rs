@@ -4,7 +4,7 @@ use crate::error::{Error, Kind};
 use agentctl_core::text::one_line;
 use std::{
     ffi::{OsStr, OsString},
-    io,
+    io::{self, Seek, Write},
     os::unix::ffi::OsStringExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -79,6 +79,26 @@ impl Git {
             }
             self.command.arg(word);
         }
+        self
+    }
+
+    /// With this on its standard input: a file without a name, so that nobody waits for anybody.
+    pub(super) fn input(mut self, text: &[u8]) -> Result<Self, Error> {
+        let unnamed = || -> io::Result<_> {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(text)?;
+            file.rewind()?;
+            Ok(file)
+        };
+        let file =
+            unnamed().map_err(|why| Error::new(Kind::Io, format!("no room to ask git: {why}")))?;
+        self.command.stdin(file);
+        Ok(self)
+    }
+
+    /// With an index of ours instead of the worktree's.
+    pub(super) fn index(mut self, path: &Path) -> Self {
+        self.command.env("GIT_INDEX_FILE", path);
         self
     }
 

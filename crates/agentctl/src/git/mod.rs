@@ -7,11 +7,23 @@
 mod add;
 mod base;
 mod command;
+mod diff;
+mod inside;
 mod names;
+mod remove;
 mod repo;
 #[cfg(test)]
 mod tests;
 mod trees;
+mod work;
 
 pub(crate) use add::{NewTree, Tree};
+pub(crate) use diff::{Binary, Sides};
+pub(crate) use inside::{Inside, inside, is_also_in, is_link, is_made_again, submodule_work};
+pub(crate) use remove::Removal;
 pub(crate) use repo::{Repo, head};
+pub(crate) use trees::Listed;
+pub(crate) use work::{
+    Files, Keep, Look, Only, commits, files, has_remotes, operation, own_dir, own_refs, reflog,
+    stashed,
+};

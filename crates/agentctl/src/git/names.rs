@@ -76,7 +76,7 @@ mod tests {
     fn near_names_are_found() {
         let names = ["main", "origin/main", "release/2.1", "feature/login", "dev"];
         let near = |meant: &str| near(meant, names.into_iter());
-        assert_eq!(near("mein"), ["main", "origin/main"]);
+        assert_eq!(near("main2"), ["main", "origin/main"]);
         assert_eq!(near("login"), ["feature/login"]);
         assert_eq!(near("relase/2.1"), ["release/2.1"]);
         assert_eq!(near("xyz"), [""; 0]);

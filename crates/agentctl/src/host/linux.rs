@@ -7,12 +7,13 @@ mod pass;
 mod ports;
 mod process;
 mod stat;
+mod uses;
 
 pub(super) use process::{Door, boot, key_of};
 
 use super::Refused;
 use agentctl_core::{
-    host::{CannotTell, Env, Kernel, OpenFile, Table, Told},
+    host::{CannotTell, Env, Kernel, OpenFile, Table, Told, Use},
     ident::ProcKey,
 };
 use rustix::process::geteuid;
@@ -77,6 +78,14 @@ impl Kernel for Proc {
 
     fn open_files(&self, of: &ProcKey) -> Told<Vec<OpenFile>> {
         self.door(of)?.open_files()
+    }
+
+    fn uses(&self, of: &ProcKey, dir: &Path) -> Told<Option<Use>> {
+        self.door(of)?.uses(dir)
+    }
+
+    fn owner(&self, of: &ProcKey) -> Told<u32> {
+        self.door(of)?.owner()
     }
 
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {

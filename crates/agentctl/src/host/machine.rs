@@ -12,7 +12,7 @@ use agentctl_core::{
     control::Unheard,
     host::{
         Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Stat, Table, Tables, Talk,
-        Told,
+        Told, Use,
     },
     ident::ProcKey,
     receipt::{Launched, Stopped},
@@ -139,6 +139,14 @@ impl<K: Kernel> Kernel for Machine<K> {
 
     fn open_files(&self, of: &ProcKey) -> Told<Vec<OpenFile>> {
         self.kernel.open_files(of)
+    }
+
+    fn uses(&self, of: &ProcKey, dir: &Path) -> Told<Option<Use>> {
+        self.kernel.uses(of, dir)
+    }
+
+    fn owner(&self, of: &ProcKey) -> Told<u32> {
+        self.kernel.owner(of)
     }
 
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {

@@ -96,6 +96,13 @@ impl Kernel for Portable {
         })
     }
 
+    fn owner(&self, of: &ProcKey) -> Told<u32> {
+        let kind = ProcessRefreshKind::nothing().with_user(UpdateKind::Always);
+        self.ask(of, kind, |process| {
+            process.effective_user_id().or_else(|| process.user_id()).map(|user| **user)
+        })
+    }
+
     fn open_files(&self, _: &ProcKey) -> Told<Vec<OpenFile>> {
         Err(CannotTell("sysinfo does not tell open files".to_owned()))
     }

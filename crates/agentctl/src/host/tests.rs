@@ -10,6 +10,8 @@ mod proc;
 mod speed;
 #[cfg(target_os = "linux")]
 mod strangers;
+#[cfg(target_os = "linux")]
+mod uses;
 mod watching;
 
 use agentctl_core::{host::Kernel, ident::ProcKey};

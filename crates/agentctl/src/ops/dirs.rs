@@ -44,7 +44,7 @@ impl Claimed {
     }
 
     /// Claims a directory, whoever works in it.
-    fn alone(root: &Path, claim: &Claim<'_>) -> Result<Self, Error> {
+    pub(super) fn alone(root: &Path, claim: &Claim<'_>) -> Result<Self, Error> {
         let folder = claim.state.join(CLAIMS);
         make_dir(&folder).map_err(|why| unwritable(&folder, &why))?;
         let path = folder.join(format!("{}.lock", places::name_of(root)));

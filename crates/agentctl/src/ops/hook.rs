@@ -15,6 +15,9 @@ use agentctl_core::{
 };
 use std::{io, path::Path, time::Duration};
 
+/// The way out where somebody else runs it.
+const SHOWN: &str = "`agentctl status` shows what became of it";
+
 /// Runs this hook of a session, and returns once it has ended.
 pub(crate) fn run(here: &Here, id: &str, name: HookName, again: bool) -> Result<HookRun, Error> {
     let session = status(here, id, Depth::Glance)?.session;
@@ -37,11 +40,12 @@ pub(crate) fn run(here: &Here, id: &str, name: HookName, again: bool) -> Result<
     let receipt = state.join(LAUNCHES).join(format!("{}.json", launch.launch));
     // Who runs it again holds this meanwhile: of two of those, too, one is refused.
     let key = format!("{} {}", name.name(), launch.launch);
-    let _claimed = Claimed::key(&state, &key, Duration::ZERO)
-        .map_err(|why| refuse("somebody runs it right now").hint(why.message))?;
+    let _claimed = Claimed::key(&state, &key, Duration::ZERO).map_err(|why| match why.kind {
+        Kind::Refused => refuse("somebody runs it right now").hint(SHOWN),
+        _ => why,
+    })?;
     begin(&session, (launch, hooks, &receipt), name, again).map_err(|why| match why.kind() {
-        io::ErrorKind::AlreadyExists => refuse("somebody has begun it meanwhile")
-            .hint("`agentctl status` shows what became of it"),
+        io::ErrorKind::AlreadyExists => refuse("somebody has begun it meanwhile").hint(SHOWN),
         _ => Error::new(Kind::Io, format!("cannot write {}: {why}", receipt.display()))
             .hint("make room; it was not run"),
     })?;
@@ -59,13 +63,8 @@ fn is_alive(host: &dyn Host, session: &Session, launch: &Launched) -> bool {
 /// Whether it may be begun; else why not, and the way out.
 fn may_begin(run: &Run, again: bool) -> Result<(), (&'static str, &'static str)> {
     match (run, again) {
-        (Run::Waiting, _) => Err((
-            "the agent's parent is about to run it",
-            "`agentctl status` shows what became of it",
-        )),
-        (Run::Running(_), _) => {
-            Err(("it runs right now", "`agentctl status` shows what became of it"))
-        }
+        (Run::Waiting, _) => Err(("the agent's parent is about to run it", SHOWN)),
+        (Run::Running(_), _) => Err(("it runs right now", SHOWN)),
         (Run::Lost(_), false) => Err((
             "it was begun before, and its outcome is unknown",
             "look at the log, and run it again with --force",

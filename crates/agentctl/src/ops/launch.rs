@@ -31,7 +31,7 @@ use agentctl_core::{
     launch::{self, Earlier, Input, Permission, Plan},
     policy::Sharing,
     receipt::{Callback, Launched, Runs, SCHEMA},
-    wire::{self, DryRun, PlannedTree, Session},
+    wire::{self, DryRun, NewWorktree, Session},
 };
 pub(crate) use hooks::Errands;
 use hosted::Hosting;
@@ -109,7 +109,7 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
         .to_owned(),
         hooks: ask.errands.planned(),
         requests: Vec::new(),
-        worktree: worktree(ask),
+        worktree: ask.tree().map(tree::told),
     })
 }
 
@@ -118,8 +118,8 @@ pub(crate) struct Begun {
     pub(crate) session: Session,
     /// It was launched before, with the same key.
     pub(crate) reused: bool,
-    /// What the person should know.
-    pub(crate) notes: Vec<String>,
+    /// The worktree that was made for it.
+    pub(crate) worktree: Option<NewWorktree>,
 }
 
 /// Launches an agent, or returns the session that was launched under the same key.
@@ -130,7 +130,7 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
         let _claimed = Claimed::key(&state, key, KEYED)?;
         match of_key(&here.again(), ask, key)? {
             None => placed(here, ask, &state),
-            Some(session) => Ok(Begun { session, reused: true, notes: Vec::new() }),
+            Some(session) => Ok(Begun { session, reused: true, worktree: None }),
         }
     };
     started().map_err(|why| match why.kind {
@@ -141,11 +141,14 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
 
 /// Launches where it is to work, which may have to be made first.
 fn placed(here: &Here, ask: &Ask, state: &Path) -> Result<Begun, Error> {
-    let (session, notes) = match &ask.place {
-        Place::Given | Place::Made(_) => (launch_in(here, ask, state)?, Vec::new()),
-        Place::Wanted(wanted) => wanted.launch(ask, |ask| launch_in(here, ask, state))?,
+    let (session, worktree) = match &ask.place {
+        Place::Given | Place::Made(_) => (launch_in(here, ask, state)?, None),
+        Place::Wanted(wanted) => {
+            let (session, tree) = wanted.launch(here, ask, |ask| launch_in(here, ask, state))?;
+            (session, Some(tree))
+        }
     };
-    Ok(Begun { session, reused: false, notes })
+    Ok(Begun { session, reused: false, worktree })
 }
 
 fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
@@ -366,17 +369,6 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
         runs: Runs::default(),
         exit: None,
     }
-}
-
-/// The worktree that would be made.
-fn worktree(ask: &Ask) -> Option<PlannedTree> {
-    ask.tree().map(|tree| PlannedTree {
-        path: tree.path.clone(),
-        branch: tree.branch.clone(),
-        new_branch: tree.created_branch,
-        base: tree.base_commit.clone(),
-        notes: tree.notes.clone(),
-    })
 }
 
 /// Where the agent will keep its sessions.

@@ -91,6 +91,17 @@ pub(super) fn all(here: &Here, state: &Path, asked: Option<&Path>) -> Result<Loc
     Ok(Locks { schema: SCHEMA, locks, problems })
 }
 
+/// The lock of a person that covers a directory, or something below it.
+pub(super) fn by_a_person(state: &Path, root: &Path) -> Result<Option<Lock>, Error> {
+    let touches = |dir: &Path| root.starts_with(dir) || dir.starts_with(root);
+    let found = given(state)?.into_iter().find_map(|one| {
+        let known = one.directory.as_deref().map(self::root);
+        let above = || root.ancestors().find(|dir| covers(&one, dir)).map(Path::to_owned);
+        known.or_else(above).filter(|dir| touches(dir)).map(|dir| manual(&one, dir))
+    });
+    Ok(found)
+}
+
 /// Why nothing is started there.
 pub(super) fn refusal(lock: &Lock) -> Error {
     let dir = lock.directory.display();

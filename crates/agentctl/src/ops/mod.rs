@@ -2,8 +2,10 @@
 
 pub(crate) mod attach;
 mod command;
+pub(crate) mod compare;
 pub(crate) mod context;
 pub(crate) mod decide;
+pub(crate) mod diff;
 mod dirs;
 pub(crate) mod doctor;
 mod fifo;
@@ -21,6 +23,7 @@ pub(crate) mod send;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod wait;
+pub(crate) mod worktree;
 
 pub(crate) use here::Here;
 pub(crate) use observe::absolute;

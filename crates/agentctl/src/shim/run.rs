@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{FlockOperation, flock},
+    io::retry_on_intr,
     process::setsid,
 };
 use std::{
@@ -313,7 +314,8 @@ fn settled(orders: &Orders) {
     let limit = LOCKED + first.map_or(Duration::ZERO, |hooks| hooks.limit + GRACE + GRACE);
     let limit = Timespec::try_from(limit).ok();
     let stdout = io::stdout();
-    let _ = poll(&mut [PollFd::new(&stdout, PollFlags::empty())], limit.as_ref());
+    let mut end = [PollFd::new(&stdout, PollFlags::empty())];
+    let _ = retry_on_intr(|| poll(&mut end, limit.as_ref()));
 }
 
 fn tell(report: &Report) {

@@ -1,24 +1,29 @@
 //! What was started, stopped or waited for, as people read it.
 
-use super::{hooks, words};
+use super::{hooks, note, words};
 use crate::error::Error;
 use agentctl_core::{
     proof::shell_word,
     text::one_line,
-    wire::{Certificate, DryRun, DrySlot, HookOutcome, Session},
+    wire::{Certificate, DryRun, DrySlot, HookOutcome, NewWorktree, Session},
 };
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    path::Path,
+};
 
 /// How an agent would be started.
 pub(crate) fn plan(dry: &DryRun) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if let Some(tree) = &dry.worktree {
         let word = |text: &str| shell_word(&one_line(text));
-        let (path, branch) = (word(&tree.path.to_string_lossy()), word(&tree.branch));
-        match tree.new_branch {
-            true => writeln!(out, "git worktree add -b {branch} {path} {}", word(&tree.base))?,
-            false => writeln!(out, "git worktree add {path} {branch}")?,
-        }
+        let place = |path: &Path| word(&path.to_string_lossy());
+        let (path, repo, branch) = (place(&tree.path), place(&tree.repo), word(&tree.branch));
+        let what = match tree.created_branch {
+            true => format!("-b {branch} {path} {}", word(&tree.base)),
+            false => format!("{path} {branch}"),
+        };
+        writeln!(out, "git -C {repo} worktree add {what}")?;
         tree.notes.iter().try_for_each(|note| writeln!(out, "# {}", one_line(note)))?;
     }
     for hook in &dry.hooks {
@@ -45,16 +50,19 @@ pub(crate) fn plans(slots: &[DrySlot]) -> io::Result<()> {
     for (at, slot) in slots.iter().enumerate() {
         let gap = if at > 0 { "\n" } else { "" };
         writeln!(io::stdout().lock(), "{gap}# {}", slot.name)?;
-        plan(&slot.plan)?;
+        slot.plan.as_ref().map_or(Ok(()), plan)?;
+        if let Some(why) = &slot.error {
+            writeln!(io::stdout().lock(), "# cannot be started: {}", one_line(&why.message))?;
+        }
     }
     Ok(())
 }
 
-/// What the person should know beside the answer.
-pub(crate) fn notes(notes: &[String]) {
-    for note in notes {
-        super::note(note);
-    }
+/// The worktree that was made for a launch, for people.
+pub(crate) fn worktree(made: Option<&NewWorktree>) {
+    let Some(made) = made else { return };
+    note(&format!("it works on branch {} in {}", made.branch, words::directory(Some(&made.path))));
+    made.notes.iter().for_each(|text| note(text));
 }
 
 /// What became of several launches, told as they come.
@@ -65,7 +73,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(group: &str, all: usize) -> Self {
-        super::note(&format!("group {}: {all} launches", one_line(group)));
+        note(&format!("group {}: {all} launches", one_line(group)));
         let new = Self { all, done: 0 };
         new.show();
         new

@@ -1,13 +1,12 @@
 //! Locked directories, as people read them.
 
-use super::{paint::Paint, words};
+use super::{columns::columns, words};
 use agentctl_core::{
     text::one_line,
     wire::{Lock, LockKind, Locks},
 };
 use jiff::Timestamp;
-use std::io::{self, BufWriter, Write};
-use unicode_width::UnicodeWidthStr;
+use std::io::{self, Write};
 
 /// One line for each lock; nothing at all where there are none.
 pub(crate) fn table(found: &Locks, now: Timestamp) -> io::Result<()> {
@@ -15,18 +14,8 @@ pub(crate) fn table(found: &Locks, now: Timestamp) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    let paint = Paint::stdout();
-    let mut out = BufWriter::new(io::stdout().lock());
-    let heads = ["DIRECTORY", "LOCKED BY", "SINCE", "REASON"].map(str::to_owned);
-    let width = |at: usize| {
-        rows.iter().chain([&heads]).map(|row| row[at].width()).max().unwrap_or_default()
-    };
-    let widths = [width(0), width(1), width(2), 0];
-    writeln!(out, "{}", paint.faint(line(&heads, &widths).trim_end()))?;
-    for row in &rows {
-        writeln!(out, "{}", line(row, &widths).trim_end())?;
-    }
-    out.flush()
+    let heads = ["DIRECTORY", "LOCKED BY", "SINCE", "REASON"];
+    columns(heads, &rows, |_, _, cell| cell.to_owned())
 }
 
 /// What was locked or unlocked.
@@ -50,13 +39,4 @@ fn row(lock: &Lock, now: Timestamp) -> [String; 4] {
     let reason = one_line(lock.reason.as_deref().unwrap_or_default());
     let dir = words::directory(Some(&lock.directory));
     [dir, holder, words::age(Some(lock.since), now), reason]
-}
-
-fn line(cells: &[String; 4], widths: &[usize; 4]) -> String {
-    let mut line = String::new();
-    for (cell, width) in cells.iter().zip(widths) {
-        line.push_str(cell);
-        line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + 2));
-    }
-    line
 }

@@ -1,7 +1,10 @@
 //! How answers look: tables and pages for people, JSON for programs. The only room that prints.
 
+mod columns;
+pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod control;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fuses;
@@ -16,6 +19,7 @@ pub(crate) mod prune;
 pub(crate) mod status;
 pub(crate) mod table;
 mod words;
+pub(crate) mod worktree;
 
 pub(crate) use json::{json, raw};
 pub(crate) use notes::{

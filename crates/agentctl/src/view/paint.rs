@@ -28,6 +28,11 @@ impl Paint {
         Self(said("NO_COLOR").is_none() && (forced || (terminal && !dumb)))
     }
 
+    /// Anything is coloured at all.
+    pub(super) fn is_on(self) -> bool {
+        self.0
+    }
+
     fn with(self, code: &str, text: &str) -> String {
         match self.0 && !text.is_empty() {
             true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),

@@ -35,6 +35,16 @@ pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// How long, in its two greatest units.
+pub(super) fn span(seconds: i64) -> String {
+    let (hours, minutes, left) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{left}s"),
+        (0, _) => format!("{minutes}m{left:02}s"),
+        _ => format!("{hours}h{minutes:02}m"),
+    }
+}
+
 /// A moment to the second, in UTC.
 pub(super) fn moment(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()

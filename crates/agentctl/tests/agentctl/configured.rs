@@ -201,13 +201,13 @@ fn a_file_that_everybody_may_write_or_that_is_none_is_not_believed() {
 #[test]
 fn a_name_that_nobody_knows_is_a_warning_with_the_nearest() {
     let agents = Agents::new();
-    let path = agents.write(USER, "[launch]\nmodle = 'x'\n[fleet]\nhosts = []\n");
+    let path = agents.write(USER, "[launch]\nmodelx = 'x'\n[fleet]\nhosts = []\n");
     let answer = agents.ask(&["launch", "-p", "hi", "--json"]);
     assert_eq!(answer.code, Some(0), "{answer:#?}");
     let path = path.display();
     let expected = format!(
         "warning: {path}:3: unknown key fleet\n\
-         warning: {path}:2: unknown key launch.modle; did you mean launch.model?\n"
+         warning: {path}:2: unknown key launch.modelx; did you mean launch.model?\n"
     );
     assert_eq!(answer.stderr, expected);
     let shown = agents.ask(&["config", "show", "--json"]).json();
@@ -302,7 +302,8 @@ fn the_file_of_1_x_counts_where_there_is_no_newer_one() {
     let files = agents.ask(&["config", "path", "--json"]).json()["files"].clone();
     let state = |one: &Value| (one["layer"].clone(), one["state"].clone());
     let states: Vec<_> = files.as_array().expect("a list").iter().map(state).collect();
-    assert_eq!(states, [(json!("system"), json!("absent")), (json!("user"), json!("read"))]);
+    let expected = [("system", "absent"), ("user", "read"), ("project", "absent")];
+    assert_eq!(states, expected.map(|(layer, state)| (json!(layer), json!(state))));
 }
 
 #[test]

@@ -203,6 +203,38 @@ impl Driven<'_> {
         assert!(!file.exists(), "it wrote: {launched:?}");
     }
 
+    /// What is run at its end is told how that was, by the agent's own exit code; and is not run twice.
+    pub(crate) fn completes(&self) {
+        for (prompt, state) in [("MOCK:text hi", "done"), ("MOCK:err 400", "failed")] {
+            let file = self.stage.sandbox.work().join(state);
+            let hook =
+                format!("env | grep ^AGENTCTL_ >> {0}.draft; mv {0}.draft {0}", file.display());
+            let words = ["launch", self.agent, "--json", "--wait", "--on-complete", &hook];
+            let words = [&words[..], &["--callback-session", "key", "-p", prompt, "--"], self.own];
+            let done = self.call(&words.concat());
+            let session = done.json()["session"].clone();
+            assert_eq!(session["state"], state, "{done:?}\n{}", self.stage.sandbox.scene());
+            assert_eq!(session["hooks"][0]["outcome"], "succeeded", "{session:#}");
+            let code = session["exit_code"].as_i64().expect("its parent saw it");
+            assert_eq!((code == 0, done.code), (state == "done", Some(i32::from(code != 0))));
+            let told = fs::read_to_string(&file).expect("the hook was run");
+            let id = id(&session);
+            let cwd = self.stage.sandbox.work();
+            for line in [
+                format!("AGENTCTL_SESSION_ID={id}"),
+                format!("AGENTCTL_ADAPTER={}", self.agent),
+                format!("AGENTCTL_EXIT_CODE={code}"),
+                format!("AGENTCTL_STATE={state}"),
+                format!("AGENTCTL_CWD={}", cwd.display()),
+                "AGENTCTL_CALLBACK_SESSION=key".to_owned(),
+            ] {
+                assert!(told.lines().any(|one| one == line), "no {line} in {told}");
+            }
+            let again = self.call(&["hook", "run", &id]);
+            assert_eq!(again.code, Some(5), "{again:?}");
+        }
+    }
+
     /// What dies at once of a flag that it does not know is an error with its own words, and nothing
     /// else.
     pub(crate) fn fails(&self, words: &str) {

@@ -5,6 +5,7 @@ mod again;
 mod attach;
 mod headless;
 mod send;
+mod trees;
 mod tui;
 mod verbs;
 

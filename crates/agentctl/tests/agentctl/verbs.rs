@@ -3,6 +3,7 @@
 mod abuse;
 mod attach;
 mod context;
+mod hooks;
 mod locks;
 mod many;
 mod prune;
@@ -10,4 +11,5 @@ mod race;
 mod receipts;
 mod send;
 mod stop;
+mod trees;
 mod wait;

@@ -1,6 +1,6 @@
 //! What was launched, or would be.
 
-use super::{Problem, Session};
+use super::{NewWorktree, Problem, Session};
 use crate::{hosted::Call, receipt::HookName};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ pub struct Launch {
     pub session: Session,
     /// It was launched before, with the same key; nothing was started.
     pub reused: bool,
-    /// What the person should know.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    /// The worktree that was made for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<NewWorktree>,
     /// What its process writes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub log: Option<PathBuf>,
@@ -61,24 +61,7 @@ pub struct DryRun {
     pub requests: Vec<Call>,
     /// The worktree that is made for it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<PlannedTree>,
-}
-
-/// A worktree that a launch makes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PlannedTree {
-    /// Where.
-    #[serde(serialize_with = "crate::text::path")]
-    pub path: PathBuf,
-    /// Its branch.
-    pub branch: String,
-    /// That branch is not there yet.
-    pub new_branch: bool,
-    /// The commit it starts from.
-    pub base: String,
-    /// What the person should know.
-    pub notes: Vec<String>,
+    pub worktree: Option<NewWorktree>,
 }
 
 /// What a launch of several answers.
@@ -109,8 +92,9 @@ pub struct Slot {
     pub session: Option<Session>,
     /// It was launched before, with the same key; nothing was started.
     pub reused: bool,
-    /// What the person should know.
-    pub notes: Vec<String>,
+    /// The worktree that was made for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<NewWorktree>,
     /// Why it does not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
@@ -148,5 +132,9 @@ pub struct DrySlot {
     /// What it is called among them.
     pub name: String,
     /// How it would be started.
-    pub plan: DryRun,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<DryRun>,
+    /// Why it could not be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
 }

@@ -1,6 +1,7 @@
 //! What programs read: the shapes of `--json`. Fields are added, never renamed.
 
 mod answers;
+mod changes;
 mod config;
 mod control;
 mod doctor;
@@ -11,23 +12,26 @@ mod locks;
 mod prune;
 mod session;
 mod state;
+mod worktree;
 
 pub use answers::{
     Asked, Certificate, Death, HookRun, Messages, OneSession, Orphan, Problem, Sessions, Stops,
     Unstopped,
 };
+pub use changes::{ChangedFile, Changes, Compared, Comparison, Difference, Since};
 pub use config::{Config, ConfigFile, ConfigFiles, FileState, Layer, Setting};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use fuses::{Fuse, Fuses};
 pub use hooks::{Hook, HookOutcome};
-pub use launch::{
-    DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedHook, PlannedTree, Slot,
-};
+pub use launch::{DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedHook, Slot};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};
 pub use state::{StateName, Status};
+pub use worktree::{
+    AtWork, Check, CleanProof, Cleaned, Cleaning, NewWorktree, Verdict, Worktree, Worktrees,
+};
 
 /// The number of this set of shapes.
 pub const SCHEMA: u32 = 1;

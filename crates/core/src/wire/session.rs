@@ -3,7 +3,7 @@
 use super::{Hook, StateName, Status, hooks};
 use crate::{
     derive::{self, State, Verdict},
-    evidence::{Evidence, Need, Reading, Record, Role, Tokens, Turn},
+    evidence::{Evidence, Holder, Need, Reading, Record, Role, Tokens, Turn},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
     receipt::{Callback, Exit, Launched},
@@ -178,10 +178,7 @@ impl Session {
         let Evidence { agent, id, record, holders, .. } = seen;
         let (state, reason, waiting_for) = named(&verdict.state);
         let outcome = outcome(&verdict.state);
-        let record = match record {
-            Reading::Read(record) => *record,
-            Reading::Absent | Reading::Failed { .. } => Record::of(Turn::None),
-        };
+        let record = known(record);
         let (launch, now) = (around.launch, around.now);
         let first = holders.first();
         let begun = record.started.or(around.started).or(first.map(derive::began));
@@ -202,10 +199,7 @@ impl Session {
             process: first.map(|holder| holder.key.clone()),
             kind: first.and_then(|holder| holder.role),
             shared: holders.iter().any(|holder| holder.shared),
-            processes: match holders.len() {
-                0 | 1 => Vec::new(),
-                _ => holders.into_iter().map(|holder| holder.key).collect(),
-            },
+            processes: several(holders),
             host: around.host,
             cwd: record.cwd.or(around.cwd),
             branch: record.branch,
@@ -263,6 +257,22 @@ impl Session {
     /// Nothing was written since that exit: who resumed it and ended since had another.
     fn ended_with(&self, exit: &Exit) -> bool {
         !self.live && self.updated_at.is_none_or(|updated| updated <= exit.at)
+    }
+}
+
+/// What the record says, if there is one.
+fn known(record: Reading) -> Record {
+    match record {
+        Reading::Read(record) => *record,
+        Reading::Absent | Reading::Failed { .. } => Record::of(Turn::None),
+    }
+}
+
+/// All processes, where there are several.
+fn several(holders: Vec<Holder>) -> Vec<ProcKey> {
+    match holders.len() {
+        0 | 1 => Vec::new(),
+        _ => holders.into_iter().map(|holder| holder.key).collect(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Words of the commands that start an agent.
 
-use super::{Hooks, agent_names, duration, slots::Slots};
+use super::{Hooks, InTree, agent_names, duration, slots::Slots};
 use agentctl_core::launch::Permission;
 use clap::{
     Args,
@@ -28,15 +28,8 @@ pub(in crate::cli) struct Launch {
     /// Where to work
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) cwd: Option<PathBuf>,
-    /// Work in a new worktree of this repository
-    #[arg(long, value_name = "REPO")]
-    pub(in crate::cli) worktree: Option<PathBuf>,
-    /// The branch of the worktree: a new one, or one that is checked out nowhere
-    #[arg(long, value_name = "BRANCH", requires = "worktree")]
-    pub(in crate::cli) branch: Option<String>,
-    /// What a new branch starts from, instead of what is checked out
-    #[arg(long, value_name = "BRANCH")]
-    pub(in crate::cli) base_branch: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) tree: InTree,
     /// Words to add to the agent's own instructions
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) append_system_prompt: Option<String>,

@@ -105,7 +105,7 @@ impl<'a> Several<'a> {
             begun.iter().filter_map(|one| one.as_ref().err()).map(|why| why.kind).collect();
         let mut slots: Vec<wire::Slot> = self.slots.iter().zip(begun).map(told).collect();
         if progress.is_some() {
-            view::launch::notes(&notes(&slots));
+            notes(&slots).iter().for_each(|text| view::note(text));
         }
         let good = !what.wait || self.wait(&mut slots)?;
         let sessions =
@@ -134,16 +134,20 @@ impl<'a> Several<'a> {
     }
 
     fn show(self) -> Outcome {
-        let plan = |slot: &Slot| -> Result<DrySlot, Error> {
-            let plan = ops::launch::dry(self.here, &slot.ask)?;
-            Ok(DrySlot { name: slot.name.clone(), plan })
+        let plan = |slot: &Slot| {
+            let (plan, error) = match ops::launch::dry(self.here, &slot.ask) {
+                Ok(plan) => (Some(plan), None),
+                Err(why) => (None, Some((&why).into())),
+            };
+            DrySlot { name: slot.name.clone(), plan, error }
         };
-        let slots = self.slots.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+        let slots: Vec<DrySlot> = self.slots.iter().map(plan).collect();
+        let bad = slots.iter().any(|slot| slot.error.is_some());
         match self.args.what.json {
             true => view::json(&DryRuns { schema: wire::SCHEMA, group: self.group, slots })?,
             false => view::launch::plans(&slots)?,
         }
-        Ok(0)
+        Ok(if bad { Kind::Problems.code() } else { 0 })
     }
 
     /// Waits for all that started; says whether all of them ended well.
@@ -184,7 +188,7 @@ impl Common<'_> {
         let args = self.args;
         let ask = ask(&self.what, slot.agent, &self.config);
         let branch = matrix::branch(&slot, group, name);
-        let base = args.base_branch.clone().or(slot.base);
+        let base = args.tree.base_branch.clone().or(slot.base);
         let mut labels = ask.labels;
         labels.extend(slot.labels);
         labels.extend(self.what.label.iter().cloned());
@@ -201,7 +205,12 @@ impl Common<'_> {
             system: args.append_system_prompt.clone(),
             key: args.key.as_ref().map(|all| format!("{all}/{name}")),
             group: Some(group.to_owned()),
-            place: Place::Wanted(Wanted::new(&self.cwd, branch, base)?),
+            place: Place::Wanted(Wanted::new(
+                self.args.tree.worktree.as_deref().unwrap_or(&self.cwd),
+                &self.cwd,
+                branch,
+                base,
+            )?),
             ..ask
         })
     }
@@ -210,7 +219,7 @@ impl Common<'_> {
 /// What cannot be meant for several.
 fn off(args: &Launch, slots: &[matrix::Slot]) -> Option<&'static str> {
     let other = |slot: &matrix::Slot| slot.agent.card().name != slots[0].agent.card().name;
-    if args.branch.is_some() {
+    if args.tree.branch.is_some() {
         return Some("--branch names one branch, and every launch needs its own");
     }
     if !args.what.more.is_empty() && slots.iter().any(other) {
@@ -245,19 +254,19 @@ fn home(path: &Path) -> PathBuf {
 }
 
 fn told((slot, begun): (&Slot, Result<Begun, Error>)) -> wire::Slot {
-    let (session, reused, notes, error) = match begun {
-        Ok(Begun { session, reused, notes }) => (Some(session), reused, notes, None),
-        Err(why) => (None, false, Vec::new(), Some((&why).into())),
+    let (session, reused, worktree, error) = match begun {
+        Ok(Begun { session, reused, worktree }) => (Some(session), reused, worktree, None),
+        Err(why) => (None, false, None, Some((&why).into())),
     };
     let agent = slot.ask.agent.card().name.to_owned();
     let model = slot.ask.model.clone();
-    wire::Slot { name: slot.name.clone(), agent, model, session, reused, notes, error }
+    wire::Slot { name: slot.name.clone(), agent, model, session, reused, worktree, error }
 }
 
 /// What is to be known of any of them, once.
 fn notes(slots: &[wire::Slot]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for note in slots.iter().flat_map(|slot| &slot.notes) {
+    for note in slots.iter().flat_map(|slot| slot.worktree.iter().flat_map(|tree| &tree.notes)) {
         if !all.contains(note) {
             all.push(note.clone());
         }

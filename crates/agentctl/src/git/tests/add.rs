@@ -105,8 +105,8 @@ fn a_base_may_be_on_the_remote_only() {
 #[test]
 fn what_cannot_be_a_worktree_is_refused_in_words() {
     let folder = Folder::new();
-    let unknown = NewTree { base: Some("mein"), ..new("b") };
-    let told = "no branch, tag or commit is called mein | did you mean main?";
+    let unknown = NewTree { base: Some("main2"), ..new("b") };
+    let told = "no branch, tag or commit is called main2 | did you mean main?";
     assert_eq!(refusal(&folder, &unknown), (Kind::Usage, told.into()));
     for wrong in ["", "-x", "a..b", "a b", "HEAD", "x.lock", "a\u{1b}b", "@{-1}"] {
         assert_eq!(refusal(&folder, &new(wrong)).0, Kind::Usage, "{wrong}");

@@ -55,7 +55,7 @@ pub(crate) fn key_of(pid: u32) -> Result<ProcKey, Refused> {
 /// that whatever is read through it is the process's own, or nothing.
 #[derive(Debug)]
 pub(crate) struct Door<'a> {
-    dir: OwnedFd,
+    pub(super) dir: OwnedFd,
     of: &'a ProcKey,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Door<'a> {
 
     /// The answer, if the process was still whole after it was given: one that is about to end
     /// shows an empty environment.
-    fn ask<T>(&self, answer: Result<T, Errno>) -> Told<T> {
+    pub(super) fn ask<T>(&self, answer: Result<T, Errno>) -> Told<T> {
         let exiting = self.look(|line| line.numbers().is_some_and(|seen| seen.exiting))?;
         if exiting {
             return Err(CannotTell("process is ending".to_owned()));
@@ -128,7 +128,7 @@ impl<'a> Door<'a> {
         openat(&self.dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
     }
 
-    fn bytes(&self, name: &CStr) -> Result<Vec<u8>, Errno> {
+    pub(super) fn bytes(&self, name: &CStr) -> Result<Vec<u8>, Errno> {
         let mut bytes = Vec::new();
         let read = File::from(self.file(name)?).read_to_end(&mut bytes);
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
@@ -255,7 +255,7 @@ impl<'a> Door<'a> {
 }
 
 /// A path of the kernel's; pipes, sockets and what lies outside of our root have none.
-fn path_of(mut target: Vec<u8>) -> Option<PathBuf> {
+pub(super) fn path_of(mut target: Vec<u8>) -> Option<PathBuf> {
     const DELETED: &[u8] = b" (deleted)";
     if target.ends_with(DELETED) {
         target.truncate(target.len() - DELETED.len());

@@ -40,7 +40,7 @@ pub(super) fn dry(here: &Here, ask: &Ask, hosted: &dyn Hosted) -> Result<DryRun,
         input: "nothing".to_owned(),
         hooks: ask.errands.planned(),
         requests: calls(here, ask, hosted, "LAUNCH")?,
-        worktree: super::worktree(ask),
+        worktree: ask.tree().map(super::tree::told),
     })
 }
 

@@ -311,12 +311,9 @@ impl Start<'_> {
         if let Some(launch) = one::<Launched>(&self.receipt).filter(|one| one.hooks.is_some()) {
             let _ = whole(&self.receipt, &Launched { hooks: None, ..launch });
         }
-        let files: &[&str] = match left.is_empty() {
-            true => &["orders", "prompt", "in", "log", "exit", "json"],
-            false => &["orders", "prompt", "in"],
-        };
-        for file in files {
-            let _ = fs::remove_file(self.receipt.with_extension(file));
+        match left.is_empty() {
+            true => self.clear(),
+            false => self.forget(&["orders", "prompt", "in"]),
         }
         let title = self.ask.agent.card().title;
         let said = if said.is_empty() { said } else { format!("\n{said}") };
@@ -344,10 +341,25 @@ impl Start<'_> {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    fn undone(&self, why: &io::Error) -> Error {
-        for file in ["orders", "prompt", "in"] {
+    fn forget(&self, files: &[&str]) {
+        for file in files {
             let _ = fs::remove_file(self.receipt.with_extension(file));
         }
+    }
+
+    /// Removes all files of this launch: who was killed while he wrote one left a draft.
+    fn clear(&self) {
+        let folder = self.receipt.parent().map(fs::read_dir).and_then(Result::ok);
+        let own = format!("{}.", self.launch);
+        for entry in folder.into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&own) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn undone(&self, why: &io::Error) -> Error {
+        self.forget(&["orders", "prompt", "in"]);
         unwritable(&self.receipt, why)
     }
 }

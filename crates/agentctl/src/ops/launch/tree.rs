@@ -4,8 +4,9 @@ use super::Ask;
 use crate::{
     error::{Error, Kind},
     git::{NewTree, Repo, Tree},
+    ops::{Here, worktree},
 };
-use agentctl_core::text::one_line;
+use agentctl_core::{text::one_line, wire::NewWorktree};
 use std::path::{Path, PathBuf};
 
 /// Where a launch works.
@@ -30,16 +31,25 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// For work in `cwd`, which is in a worktree of the repository already.
-    pub(crate) fn new(cwd: &Path, branch: String, base: Option<String>) -> Result<Self, Error> {
-        let repo = Repo::find(cwd)?;
-        let below = cwd.strip_prefix(&repo.root).unwrap_or(Path::new("")).to_owned();
+    /// Of the repository of `repo`, for work in `cwd`, which is a directory of it.
+    pub(crate) fn new(
+        repo: &Path,
+        cwd: &Path,
+        branch: String,
+        base: Option<String>,
+    ) -> Result<Self, Error> {
+        let repo = Repo::find(repo).map_err(|why| match why.kind {
+            Kind::Io => Error { kind: Kind::NotStarted, ..why },
+            _ => why,
+        })?;
+        let real = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        let below = real.strip_prefix(&repo.root).map(Path::to_owned).map_err(|_| {
+            let (dir, root) = (cwd.to_string_lossy(), repo.root.to_string_lossy());
+            let what = format!("{} is not in {}", one_line(&dir), one_line(&root));
+            Error::new(Kind::Usage, what)
+                .hint("with --worktree, --cwd names a directory of that repository")
+        })?;
         Ok(Self { repo, branch, base, below })
-    }
-
-    /// Both are worktrees of the same repository.
-    pub(crate) fn is_of(&self, dir: &Path) -> Result<bool, Error> {
-        Ok(Repo::find(dir)?.common == self.repo.common)
     }
 
     fn new_tree(&self) -> NewTree<'_> {
@@ -48,33 +58,36 @@ impl Wanted {
 
     /// The ask, as it would be with the worktree; nothing is made.
     pub(super) fn planned(&self, ask: &Ask) -> Result<Ask, Error> {
-        Ok(self.with(ask, self.repo.plan(&self.new_tree())?))
+        Ok(self.with(ask, self.plan()?))
+    }
+
+    fn plan(&self) -> Result<Tree, Error> {
+        let tree = self.repo.plan(&self.new_tree())?;
+        if !self.repo.has_dir(&tree.base_commit, &self.below)? {
+            let (dir, commit) = (one_line(&self.below.to_string_lossy()), &tree.base_commit[..12]);
+            let what = format!("{dir} is not in the commit {commit} that the worktree starts from");
+            return Err(Error::new(Kind::Usage, what)
+                .hint("commit it first, or leave --cwd out to work at the top"));
+        }
+        Ok(tree)
     }
 
     /// Makes the worktree, and launches in it; takes it back if that fails.
     pub(super) fn launch<T>(
         &self,
+        here: &Here,
         ask: &Ask,
         launch: impl FnOnce(&Ask) -> Result<T, Error>,
-    ) -> Result<(T, Vec<String>), Error> {
+    ) -> Result<(T, NewWorktree), Error> {
+        self.plan()?;
         let tree = self.repo.add_worktree(&self.new_tree())?;
-        let ask = self.with(ask, tree.clone());
-        let launched = match ask.cwd.is_dir() {
-            true => launch(&ask),
-            false => {
-                let below = one_line(&self.below.to_string_lossy());
-                let what = format!("what {} starts from has no directory {below}", tree.branch);
-                Err(Error::new(Kind::Usage, one_line(&what)).hint("use --cwd with one that it has"))
-            }
-        };
-        match launched {
-            Ok(launched) => Ok((launched, tree.notes)),
-            Err(why) => Err(match self.repo.remove_new(&tree) {
+        match launch(&self.with(ask, tree.clone())) {
+            Ok(launched) => Ok((launched, told(&tree))),
+            Err(why) => Err(match worktree::undo(here, &self.repo, &tree) {
                 Ok(()) => why,
                 Err(left) => {
-                    let hint =
-                        why.hint.as_ref().map(|hint| format!("{hint}; ")).unwrap_or_default();
-                    let hint = format!("{hint}{}", left.message);
+                    let hint = why.hint.as_ref().map(|hint| format!("{hint}; "));
+                    let hint = format!("{}{}", hint.unwrap_or_default(), left.message);
                     why.hint(hint)
                 }
             }),
@@ -82,6 +95,22 @@ impl Wanted {
     }
 
     fn with(&self, ask: &Ask, tree: Tree) -> Ask {
-        Ask { cwd: tree.path.join(&self.below), place: Place::Made(tree), ..ask.clone() }
+        let cwd = match self.below.as_os_str().is_empty() {
+            true => tree.path.clone(),
+            false => tree.path.join(&self.below),
+        };
+        Ask { cwd, place: Place::Made(tree), ..ask.clone() }
+    }
+}
+
+/// The worktree as programs see it.
+pub(super) fn told(tree: &Tree) -> NewWorktree {
+    NewWorktree {
+        path: tree.path.clone(),
+        branch: tree.branch.clone(),
+        created_branch: tree.created_branch,
+        base: tree.base_commit.clone(),
+        repo: tree.repo.clone(),
+        notes: tree.notes.clone(),
     }
 }

@@ -24,8 +24,11 @@ fn commands_of_the_table_and_their_flags_exist() {
             spans(row).into_iter().filter(|span| span.starts_with("agentctl ")).collect();
         let mut help = String::new();
         for call in calls {
-            let command = call.split(' ').nth(1).expect("a command");
-            let answer = home.run(&[command, "--help"]);
+            // A command may have commands of its own: `config show`.
+            let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
+            let words: Vec<&str> = call.split(' ').skip(1).take_while(is_word).collect();
+            let command = words.first().copied().expect("a command");
+            let answer = home.run(&[words.as_slice(), &["--help"]].concat());
             assert_eq!(answer.code, Some(0), "{call}");
             help.push_str(&answer.stdout);
             commands.insert(command.to_owned());

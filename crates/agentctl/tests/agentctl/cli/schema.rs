@@ -185,6 +185,68 @@ fn answers_about_a_launch_are_as_their_schemas_say() {
     valid(home, "prune", &["prune", "--legacy", "--yes", "--json"]);
 }
 
+/// What `launch`, `hook` and `config` answer where something is run and set.
+#[test]
+fn answers_about_hooks_and_settings_are_as_their_schemas_say() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let text = "trust = ['/x']\n[launch]\nmodelx = 1\nsteerable = false\nlabels.a = 'b'\n";
+    home.write(".config/agentctl/config.toml", text);
+    agents.own();
+    valid(home, "config", &["config", "show", "--json"]);
+    valid(home, "config-path", &["config", "path", "--json"]);
+    let words = ["launch", "-p", "hi", "--json", "--on-create", "exit 1", "--on-complete", "true"];
+    valid(home, "dry-run", &[&words[..], &["--dry-run"]].concat());
+    let launched = home.run(&[&words[..], &["--callback-agent", "a"]].concat()).json();
+    is_valid("launch", &launched);
+    assert_eq!(launched["problems"][0]["message"], "on-create: failed: exit code 1");
+    let id = launched["session"]["id"].as_str().expect("an id");
+    valid(home, "status", &["status", id, "--json"]);
+    valid(home, "hook", &["hook", "run", id, "--name", "on-create", "--force", "--json"]);
+    home.write(".config/agentctl/config.toml", "[");
+    agents.own();
+    valid(home, "config-path", &["config", "path", "--json"]);
+}
+
+/// What is answered about worktrees, and about what sessions changed in them.
+#[test]
+fn answers_about_worktrees_are_as_their_schemas_say() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    symlink("/usr/bin/git", home.path("bin/git")).expect("a link");
+    agents.own();
+    let git = |words: &[&str]| {
+        let mut git = home.command("/usr/bin/git");
+        git.args(["-C", "repo", "-c", "user.name=a", "-c", "user.email=a@b.example"]).args(words);
+        assert!(git.status().expect("git is there").success(), "{words:?}");
+    };
+    fs::create_dir(home.work().join("repo")).expect("a folder");
+    agents.own();
+    git(&["init", "-q", "-b", "main"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+    let launch =
+        ["launch", "claude-code", "-p", "hi", "--json", "--worktree", "repo", "--group", "g"];
+    valid(home, "dry-run", &[&launch[..], &["--dry-run"]].concat());
+    let launched = home.run(&launch).json();
+    is_valid("launch", &launched);
+    let id = launched["session"]["id"].as_str().expect("an id");
+    let tree = launched["session"]["cwd"].as_str().expect("a path");
+    fs::write(format!("{tree}/new"), "words\n").expect("a file");
+    git(&["worktree", "add", "-q", "--detach", "../other"]);
+    git(&["worktree", "lock", "../other"]);
+    valid(home, "worktree-list", &["worktree", "list", "repo", "--json"]);
+    valid(home, "worktree-clean", &["worktree", "clean", tree, "./other", "x", "repo", "--json"]);
+    for more in [&[][..], &["--stat"]] {
+        valid(home, "diff", &[&["diff", id, "--json"], more].concat());
+    }
+    valid(home, "compare", &["compare", "g", "--json"]);
+    let several = ["launch", "-p", "hi", "--json", "--cwd", "repo", "--adapter", "pi", "--adapter"];
+    let several = [&several[..], &["claude-code"]].concat();
+    is_valid("launches", &home.run(&several).json());
+    let several = [&several[..], &["--adapter", "claude-code", "--dry-run"]].concat();
+    is_valid("dry-runs", &home.run(&several).json());
+}
+
 #[test]
 fn the_way_to_a_session_is_as_its_schema_says() {
     let home = Home::new();

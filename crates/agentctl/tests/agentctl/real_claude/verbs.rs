@@ -30,6 +30,29 @@ fn launch_of_what_dies_at_once_leaves_nothing() {
 }
 
 #[test]
+fn what_is_run_at_its_end_is_told_how_it_ended() {
+    driven(&Stage::new()).completes();
+}
+
+#[test]
+fn what_a_killed_parent_did_not_run_can_be_run() {
+    let (stage, file) = (Stage::new(), "ran");
+    let (agent, gate) = (driven(&stage), stage.sandbox.gate("answer"));
+    let launched = agent.launch(&gate.until(), &["--on-complete", &format!("echo x >> {file}")]);
+    let (id, pid) = (crate::driven::id(&launched), is_real(&launched, EXE));
+    signal(Signal::KILL, stage.parent(pid));
+    gate.open();
+    assert_eq!(agent.call(&["wait", &id]).code, Some(0));
+    let hook = |id: &str| stage.one("status", id).expect("it is there")["hooks"][0].clone();
+    assert_eq!(hook(&id)["outcome"], "not_run");
+    let codes = [(); 2].map(|()| agent.call(&["hook", "run", &id]).code);
+    assert_eq!(codes, [Some(0), Some(5)]);
+    assert_eq!(hook(&id)["outcome"], "succeeded");
+    let ran = std::fs::read_to_string(stage.sandbox.work().join(file));
+    assert_eq!(ran.ok().as_deref(), Some("x\n"));
+}
+
+#[test]
 fn stop_while_the_model_is_silent() {
     driven(&Stage::new()).stops();
 }

@@ -28,6 +28,11 @@ fn launch_of_what_dies_at_once_leaves_nothing() {
 }
 
 #[test]
+fn what_is_run_at_its_end_is_told_how_it_ended() {
+    driven(&Stage::new()).completes();
+}
+
+#[test]
 fn stop_while_the_model_is_silent() {
     driven(&Stage::new()).stops();
 }

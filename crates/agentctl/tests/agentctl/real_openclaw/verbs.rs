@@ -28,11 +28,16 @@ fn launch_send_stop_resume_go_through_the_gateway() {
 
     let gate = stage.sandbox.gate("answer");
     let about = ["--group", "g", "--label", "a=b", "--key", "once", "--timeout", "10m"];
-    let launched = agent.launch(&prompt(&gate.until()), &about);
+    let hook = ["--on-create", "echo \"$AGENTCTL_STATE of $AGENTCTL_ADAPTER\""];
+    let launched = agent.launch(&prompt(&gate.until()), &[&about[..], &hook].concat());
     let first = id(&launched);
     assert_eq!(launched["pid"], gateway.program.pid(), "{launched:#}");
     assert_eq!((&launched["group"], &launched["labels"]), (&json!("g"), &json!({"a": "b"})));
-    assert_eq!((&launched["log"], &launched["cwd"]), (&Value::Null, &json!(stage.sandbox.work())));
+    assert_eq!(launched["cwd"], json!(stage.sandbox.work()));
+    // Its server writes no log; what is run for it does.
+    assert_eq!(launched["hooks"][0]["outcome"], "succeeded", "{launched:#}");
+    let log = fs::read_to_string(launched["log"].as_str().expect("a log")).expect("a log");
+    assert!(log.contains("working of openclaw\n"), "{log}");
     assert_eq!(id(&agent.launch("again", &["--key", "once"])), first);
     stage.held(&gate);
     stage.becomes(&first, ON_THE_WAY, &alive("working", "server"));

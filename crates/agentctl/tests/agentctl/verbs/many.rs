@@ -84,6 +84,9 @@ fn people_see_each_as_it_comes() {
     let names: BTreeSet<&str> =
         answer.stdout.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
     assert_eq!(names, BTreeSet::from(["claude-haiku-9", "claude-opus"]), "{answer:#?}");
+    let dry = launch(&agents, &[&words[..], &["--dry-run"]].concat());
+    assert_eq!(dry.code, Some(8), "{dry:#?}");
+    assert!(dry.stdout.contains("# codex\n# cannot be started: Codex is not"), "{dry:#?}");
     for says in [": 3 launches\n", "error: codex: Codex is not installed", "hint: "] {
         assert!(answer.stderr.contains(says), "no `{says}`: {answer:#?}");
     }
@@ -157,7 +160,7 @@ fn a_file_names_them() {
         plans,
         ["# claude-opus-edit-head", "# claude-haiku-edit-head", "# claude-default-default-main"]
     );
-    assert!(dry.stdout.contains("git worktree add -b mine "), "{dry:#?}");
+    assert!(dry.stdout.contains("worktree add -b mine "), "{dry:#?}");
     assert_eq!((beside(&agents).len(), agents.started()), (2, 0));
 
     let all = told(&agents, 0, &["--matrix", "m.yaml", "--label", "who=me"]);
@@ -214,7 +217,7 @@ fn a_mistake_in_the_file_is_told_with_its_line() {
 #[test]
 fn where_there_is_nothing_to_start_from_it_is_said() {
     let agents = Agents::new();
-    nothing_made(&agents, (1, "no `git` on PATH"), &[TWO, &["-p", "go"]].concat());
+    nothing_made(&agents, (6, "no `git` on PATH"), &[TWO, &["-p", "go"]].concat());
     agents.empty_repo();
     nothing_made(&agents, (2, "is in no git repository"), &[TWO, &["-p", "go"]].concat());
     nothing_made(&agents, (2, "has no commits"), &[TWO, IN].concat());
@@ -227,7 +230,7 @@ fn changes_detached_heads_and_remote_branches_are_defined() {
     let repo = agents.repo();
     fs::write(repo.join("src/a.txt"), "two\n").expect("a file");
     let all = told(&agents, 0, &["--worktree", "repo", "--branch", "a", "-p", "go"]);
-    let notes = all["notes"].to_string();
+    let notes = all["worktree"]["notes"].to_string();
     assert!(
         notes.contains("uncommitted changes in") && notes.contains("not carried over"),
         "{notes}"
@@ -243,7 +246,10 @@ fn changes_detached_heads_and_remote_branches_are_defined() {
     assert_eq!(file("repo-b").expect("a file"), "two\n");
     let words = ["--worktree", "repo", "--branch", "c", "--base-branch", "theirs", "-p", "go"];
     let all = told(&agents, 0, &words);
-    assert!(all["notes"].to_string().contains("it starts from origin/theirs"), "{all:#}");
+    assert!(
+        all["worktree"]["notes"].to_string().contains("it starts from origin/theirs"),
+        "{all:#}"
+    );
     assert_eq!(file("repo-c").expect("a file"), "one\n");
     let words = ["--worktree", "repo", "--branch", "d", "--base-branch", "thiers", "-p", "go"];
     nothing_made(&agents, (2, "no branch, tag or commit is called thiers"), &words);
@@ -266,7 +272,7 @@ fn one_launch_may_have_a_worktree_too() {
     assert_eq!(text(&dry, "/worktree/branch"), "x");
     assert_eq!((beside(&agents), agents.started()), (before, 1));
     let elsewhere = ["--worktree", "repo", "--cwd", ".", "-p", "go"];
-    nothing_made(&agents, (2, "is in no git repository"), &elsewhere);
+    nothing_made(&agents, (2, "work is not in "), &elsewhere);
     nothing_made(
         &agents,
         (2, "--base-branch is for a worktree"),

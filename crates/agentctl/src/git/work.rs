@@ -1,0 +1,182 @@
+//! The work that lies in a worktree: what is changed, unknown, ignored, under way, stashed.
+
+use super::command::{git, parts, path};
+use crate::error::Error;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Files of a worktree that git would not bring back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Files {
+    /// Git knows them, and they differ from what is committed; with how, in two letters.
+    pub(crate) changed: Vec<String>,
+    /// Git does not know them.
+    pub(crate) untracked: Vec<PathBuf>,
+    /// Git is told to ignore them; of a directory that is ignored as a whole, only its name, with a `/`.
+    pub(crate) ignored: Vec<PathBuf>,
+}
+
+/// How closely to look at files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// What is changed and unknown.
+    Work,
+    /// What is ignored, and what is marked so that git does not look, too.
+    All,
+}
+
+/// What is not committed in a worktree. Settings by which people hide such files do not count.
+pub(crate) fn files(tree: &Path, look: Look) -> Result<Files, Error> {
+    let status = |more: &[&'static str]| {
+        let words = ["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=none"];
+        git(tree).words(words).words(more).out()
+    };
+    let mut files = Files::default();
+    for entry in parts(&status(&["--untracked-files=all"])?) {
+        let Some((how, name)) = entry.split_at_checked(3) else { continue };
+        match how.starts_with(b"??") {
+            true => files.untracked.push(path(name)),
+            false => files.changed.push(String::from_utf8_lossy(entry).into_owned()),
+        }
+    }
+    if look == Look::All {
+        let all = status(&["--untracked-files=normal", "--ignored=matching"])?;
+        let ignored = parts(&all).filter_map(|entry| entry.strip_prefix(b"!! "));
+        files.ignored = ignored.map(path).collect();
+        files.changed.extend(hidden(tree)?.into_iter().map(|name| format!("h  {name}")));
+    }
+    Ok(files)
+}
+
+/// Changed files that git was told not to look at (`update-index --assume-unchanged`, `--skip-worktree`).
+fn hidden(tree: &Path) -> Result<Vec<String>, Error> {
+    let out = git(tree).words(["ls-files", "-v", "-s", "-z"]).out()?;
+    let mut changed = Vec::new();
+    for entry in parts(&out) {
+        // Its mark, its mode, its hash, its stage, and behind a tab its name.
+        let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else { continue };
+        let (head, name) = (String::from_utf8_lossy(&entry[..tab]), path(&entry[tab + 1..]));
+        let mut words = head.split(' ');
+        let mark = words.next().and_then(|mark| mark.chars().next());
+        let marked = mark.is_some_and(|mark| mark == 'S' || mark.is_lowercase());
+        let file = tree.join(&name);
+        if !marked || fs::symlink_metadata(&file).is_err() {
+            continue;
+        }
+        let committed = words.nth(1).unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let same = hash(tree, &name)?.as_deref() == Some(committed);
+        changed.extend((!same).then_some(name));
+    }
+    Ok(changed)
+}
+
+/// What git would call the content of a file, as it would commit it.
+fn hash(tree: &Path, name: &str) -> Result<Option<String>, Error> {
+    git(tree).words(["hash-object", "--", name]).line_if_any()
+}
+
+/// Where git keeps what belongs to this worktree alone.
+pub(crate) fn own_dir(tree: &Path) -> Result<PathBuf, Error> {
+    git(tree).words(["rev-parse", "--path-format=absolute", "--git-dir"]).path()
+}
+
+/// What git is in the middle of there, in a word.
+pub(crate) fn operation(own: &Path) -> Option<&'static str> {
+    const MARKS: &[(&str, &str)] = &[
+        ("rebase-merge", "rebase"),
+        ("rebase-apply/applying", "am"),
+        ("rebase-apply", "rebase"),
+        ("MERGE_HEAD", "merge"),
+        ("CHERRY_PICK_HEAD", "cherry-pick"),
+        ("REVERT_HEAD", "revert"),
+        ("sequencer", "cherry-pick or revert"),
+        ("BISECT_LOG", "bisect"),
+        ("index.lock", "git command that holds the index, or was killed"),
+    ];
+    MARKS.iter().find(|(mark, _)| own.join(mark).exists()).map(|(_, word)| *word)
+}
+
+/// How many stashed changes were made on a branch. They belong to the repository, and stay.
+pub(crate) fn stashed(tree: &Path, branch: Option<&str>) -> Result<usize, Error> {
+    let on = branch.unwrap_or("(no branch)");
+    let out = git(tree).words(["stash", "list", "-z", "--format=%gs"]).out()?;
+    let made = |one: &[u8]| {
+        let one = String::from_utf8_lossy(one);
+        let rest = one.strip_prefix("WIP on ").or_else(|| one.strip_prefix("On "));
+        rest.and_then(|rest| rest.strip_prefix(on)).is_some_and(|rest| rest.starts_with(':'))
+    };
+    Ok(parts(&out).filter(|one| made(one)).count())
+}
+
+/// Commits that are found from some places and not from others.
+pub(crate) struct Only<'a> {
+    /// Found from here: names or hashes.
+    pub(crate) from: &'a [String],
+    /// And not from here.
+    pub(crate) not: &'a [String],
+    /// This branch, by its short name, does not count among those that keep commits.
+    pub(crate) without: Option<&'a str>,
+    /// Who keeps commits: all branches, tags and remotes, or remotes alone.
+    pub(crate) keep: Keep,
+}
+
+/// Who keeps commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Branches, tags, remotes and the stash.
+    Refs,
+    /// Remotes.
+    Remotes,
+}
+
+/// The commits that are meant, the newest first, as a short hash and a subject.
+pub(crate) fn commits(tree: &Path, only: &Only<'_>) -> Result<Vec<String>, Error> {
+    if only.from.is_empty() {
+        return Ok(Vec::new());
+    }
+    let from = only.from.iter().map(|name| format!("{name}\n"));
+    let not = only.not.iter().map(|name| format!("^{name}\n"));
+    let list: String = from.chain(not).collect();
+    let words = ["rev-list", "--no-commit-header", "--format=%h %s%x00", "--ignore-missing"];
+    let kept: &[&str] = match only.keep {
+        // Not `--all`: what is checked out here, and refs of this worktree alone, go with it.
+        Keep::Refs => &["heads/*", "tags/*", "remotes/*", "stash*", "notes/*"],
+        Keep::Remotes => &["remotes/*"],
+    };
+    // It holds for the next one alone.
+    let without = only.without.map(|branch| format!("--exclude=refs/heads/{branch}"));
+    let kept = kept.iter().map(|glob| format!("--glob=refs/{glob}"));
+    let call = git(tree).words(words).words(["--stdin", "--not"]).words(without).words(kept);
+    let out = call.input(list.as_bytes())?.out()?;
+    let lines = parts(&out).map(|one| String::from_utf8_lossy(one).trim().to_owned());
+    Ok(lines.filter(|line| !line.is_empty()).collect())
+}
+
+/// Every commit that a name has stood for, as far as git remembers.
+pub(crate) fn reflog(tree: &Path, name: &str) -> Result<Vec<String>, Error> {
+    let said = git(tree).words(["reflog", "show", "--format=%H", name, "--"]).ask()?;
+    if !said.yes {
+        return Ok(Vec::new());
+    }
+    let mut all: Vec<String> =
+        String::from_utf8_lossy(&said.out).lines().map(str::to_owned).collect();
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
+/// Refs of this worktree alone, which go with it.
+pub(crate) fn own_refs(tree: &Path) -> Result<Vec<String>, Error> {
+    let words = ["for-each-ref", "--format=%(objectname)", "refs/worktree", "refs/rewritten"];
+    let out = git(tree).words(words).out()?;
+    Ok(String::from_utf8_lossy(&out).lines().map(str::to_owned).collect())
+}
+
+/// The repository has a remote that was fetched from.
+pub(crate) fn has_remotes(tree: &Path) -> Result<bool, Error> {
+    let out = git(tree).words(["for-each-ref", "--count=1", "refs/remotes"]).out()?;
+    Ok(!out.is_empty())
+}

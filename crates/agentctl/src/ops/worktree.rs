@@ -1,0 +1,123 @@
+//! Worktrees of a repository: who works in them, and what would be lost with them.
+
+mod clean;
+mod processes;
+mod proofs;
+mod targets;
+
+pub(crate) use clean::{Ask, Leave, clean};
+
+use super::{Here, list, observe::absolute};
+use crate::{
+    error::{Error, Kind},
+    git::{self, Keep, Listed, Look, Only, Repo, Tree},
+};
+use agentctl_core::{
+    observe::History,
+    text::one_line,
+    wire::{AtWork, Problem, SCHEMA, Session, Worktree, Worktrees},
+};
+use std::{path::Path, thread};
+
+/// Every worktree of a directory's repository.
+pub(crate) fn list(here: &Here, dir: &Path) -> Result<Worktrees, Error> {
+    let repo = Repo::find(&absolute(here, dir))?;
+    let trees = repo.trees()?;
+    let found = list::list(here, &list::Ask::every(History::All));
+    let mut problems = found.problems;
+    let mut worktrees: Vec<Worktree> =
+        trees.iter().enumerate().map(|(at, tree)| row(tree, at == 0)).collect();
+    problems.extend(count_all(&mut worktrees, &trees));
+    for (row, tree) in worktrees.iter_mut().zip(&trees) {
+        row.sessions = at_work(&found.sessions, &trees, tree);
+    }
+    Ok(Worktrees { schema: SCHEMA, repo: repo.main, worktrees, problems })
+}
+
+/// Removes a worktree that was made for a launch that failed, and its branch, if nobody has used it.
+pub(crate) fn undo(here: &Here, repo: &Repo, tree: &Tree) -> Result<(), Error> {
+    let seen = here.again();
+    if let Some(user) = processes::inside(&seen, &tree.path).users.first() {
+        let path = one_line(&tree.path.to_string_lossy());
+        return Err(Error::new(Kind::Refused, format!("{path} is left as it is: {user}")));
+    }
+    repo.remove_new(tree)
+}
+
+fn row(tree: &Listed, main: bool) -> Worktree {
+    Worktree {
+        path: tree.path.clone(),
+        branch: tree.branch.clone(),
+        head: tree.head.clone(),
+        main,
+        locked: tree.locked.clone(),
+        prunable: tree.prunable.clone(),
+        operation: None,
+        changed: None,
+        untracked: None,
+        unpushed: None,
+        only_here: None,
+        sessions: Vec::new(),
+    }
+}
+
+/// Counts what lies in each worktree, over the cores: git takes its time.
+fn count_all(rows: &mut [Worktree], trees: &[Listed]) -> Vec<Problem> {
+    let mut there: Vec<&mut Worktree> = rows
+        .iter_mut()
+        .zip(trees)
+        .filter(|(_, tree)| tree.prunable.is_none() && !tree.bare)
+        .map(|(row, _)| row)
+        .collect();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let part = there.len().div_ceil(cores).max(1);
+    let count = |part: &mut [&mut Worktree]| {
+        let one = |row: &mut &mut Worktree| Some(unread(&row.path.clone(), &count(row).err()?));
+        part.iter_mut().filter_map(one).collect::<Vec<Problem>>()
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> =
+            there.chunks_mut(part).map(|part| scope.spawn(move || count(part))).collect();
+        let end =
+            |one: thread::ScopedJoinHandle<'_, _>| one.join().expect("a bug ends the program");
+        workers.into_iter().flat_map(end).collect()
+    })
+}
+
+fn count(row: &mut Worktree) -> Result<(), Error> {
+    let path = &row.path;
+    row.operation = git::operation(&git::own_dir(path)?).map(str::to_owned);
+    let files = git::files(path, Look::Work)?;
+    let number = |count: usize| u64::try_from(count).ok();
+    (row.changed, row.untracked) = (number(files.changed.len()), number(files.untracked.len()));
+    let Some(head) = row.head.clone() else { return Ok(()) };
+    let of = |keep, without| {
+        let only = Only { from: std::slice::from_ref(&head), not: &[], without, keep };
+        git::commits(path, &only).map(|commits| number(commits.len()))
+    };
+    row.only_here = of(Keep::Refs, row.branch.as_deref())?;
+    if git::has_remotes(path)? {
+        row.unpushed = of(Keep::Remotes, None)?;
+    }
+    Ok(())
+}
+
+/// Sessions whose directory is in this worktree, and in none that lies deeper.
+fn at_work(sessions: &[Session], trees: &[Listed], tree: &Listed) -> Vec<AtWork> {
+    let is_in = |session: &&Session| {
+        let Some(cwd) = &session.cwd else { return false };
+        let holding = trees.iter().filter(|other| cwd.starts_with(&other.path));
+        holding.max_by_key(|other| other.path.as_os_str().len()).is_some_and(|one| one == tree)
+    };
+    let told = |session: &Session| AtWork {
+        id: session.id.clone(),
+        agent: session.agent.clone(),
+        state: session.state,
+        live: session.live,
+    };
+    sessions.iter().filter(is_in).map(told).collect()
+}
+
+fn unread(path: &Path, why: &Error) -> Problem {
+    Problem { agent: "git".to_owned(), path: Some(path.to_owned()), message: why.message.clone() }
+}

@@ -1,0 +1,231 @@
+//! Removes worktrees that can be proved safe, and others only where somebody insists.
+
+use super::{
+    Here,
+    proofs::{Seen, Subject},
+    targets::meant,
+};
+use crate::{
+    error::{Error, Kind},
+    git::{Listed, Removal, Repo},
+    ops::dirs::{Claim, Claimed},
+    places,
+};
+use agentctl_core::{
+    policy::Sharing,
+    text::one_line,
+    wire::{Check, CleanProof, Cleaned, Cleaning, SCHEMA, Unstopped, Verdict},
+};
+use std::path::{Path, PathBuf};
+
+/// What is asked for.
+pub(crate) struct Ask<'a> {
+    /// Paths, ids and groups.
+    pub(crate) targets: &'a [String],
+    /// The repository that they must be of.
+    pub(crate) repo: Option<&'a Path>,
+    pub(crate) delete_branch: bool,
+    pub(crate) dry_run: bool,
+    pub(crate) leave: Leave<'a>,
+}
+
+/// Whether work may be lost.
+#[derive(Clone, Copy)]
+pub(crate) enum Leave<'a> {
+    /// No.
+    OnlySafe,
+    /// If this says yes to what would be lost.
+    IfTold(&'a dyn Fn(&Cleaned) -> Result<bool, Error>),
+}
+
+/// Looks at each worktree that is meant, and removes it if it can go. One that cannot keeps no other.
+pub(crate) fn clean(here: &Here, ask: &Ask<'_>) -> Result<Cleaning, Error> {
+    let state = places::known_state()?;
+    let mut answer = Cleaning {
+        schema: SCHEMA,
+        dry_run: ask.dry_run,
+        worktrees: Vec::new(),
+        refused: Vec::new(),
+    };
+    let mut done: Vec<PathBuf> = Vec::new();
+    let only = ask.repo.map(Repo::find).transpose()?;
+    for target in ask.targets {
+        let mut refuse = |why: Error| {
+            let (name, message, hint) = (target.clone(), why.message, why.hint);
+            answer.refused.push(Unstopped { name, message, hint });
+        };
+        let places = match meant(here, target) {
+            Ok(places) => places,
+            // A single word that means nothing is the answer.
+            Err(why) if ask.targets.len() == 1 => return Err(why),
+            Err(why) => {
+                refuse(why);
+                continue;
+            }
+        };
+        for place in places {
+            if done.contains(&place) {
+                continue;
+            }
+            match one(here, ask, (&state, only.as_ref()), &place) {
+                Ok(cleaned) => answer.worktrees.push(cleaned),
+                Err(why) => refuse(why),
+            }
+            done.push(place);
+        }
+    }
+    Ok(answer)
+}
+
+fn one(
+    here: &Here,
+    ask: &Ask<'_>,
+    (state, only): (&Path, Option<&Repo>),
+    path: &Path,
+) -> Result<Cleaned, Error> {
+    let (repo, tree, main) = found(path, only)?;
+    let who = format!("`agentctl worktree clean`, pid {}", std::process::id());
+    // While this is held, nobody launches there.
+    let claim = Claim { state, dir: &tree.path, sharing: Sharing::Alone, who: &who };
+    let busy = |why: Error| why.hint("wait until it has its session, and look again");
+    let claimed = (!main).then(|| Claimed::alone(&tree.path, &claim).map_err(busy));
+    let _claimed = claimed.transpose()?;
+    let delete_branch = ask.delete_branch && tree.branch.is_some();
+    if delete_branch {
+        is_alone(&repo, &tree)?;
+    }
+    let subject = Subject { here, state, repo: &repo, tree: &tree, main, delete_branch };
+    let seen = subject.look()?;
+    let mut cleaned = Cleaned {
+        path: tree.path.clone(),
+        branch: tree.branch.clone(),
+        removed: false,
+        branch_deleted: false,
+        forced: false,
+        proofs: seen.proofs.clone(),
+        message: None,
+        hint: None,
+    };
+    let is = |verdict| seen.proofs.iter().any(|proof| proof.verdict == verdict);
+    if is(Verdict::Never) || is(Verdict::Lost) && matches!(ask.leave, Leave::OnlySafe) {
+        cleaned.hint = hint(&cleaned, ask.delete_branch);
+        return Ok(cleaned);
+    }
+    cleaned.forced = is(Verdict::Lost);
+    if ask.dry_run {
+        return Ok(Cleaned { removed: true, branch_deleted: delete_branch, ..cleaned });
+    }
+    if let (true, Leave::IfTold(asks)) = (cleaned.forced, ask.leave) {
+        if !asks(&cleaned)? {
+            cleaned.message = Some("it was left as it is".to_owned());
+            return Ok(Cleaned { forced: false, ..cleaned });
+        }
+        // Who was asked took their time.
+        let again = subject.look()?;
+        if losses(&again) != losses(&seen) {
+            cleaned.message = Some("it has changed since you were asked".to_owned());
+            cleaned.hint = Some("look again, and decide again".to_owned());
+            return Ok(Cleaned { forced: false, proofs: again.proofs, ..cleaned });
+        }
+    }
+    Ok(remove(&subject, &seen, cleaned))
+}
+
+/// No other worktree has the branch checked out, as `git worktree add --force` allows.
+fn is_alone(repo: &Repo, tree: &Listed) -> Result<(), Error> {
+    let trees = repo.trees()?;
+    let same = |other: &&Listed| other.branch == tree.branch && other.path != tree.path;
+    match trees.iter().find(same) {
+        None => Ok(()),
+        Some(other) => {
+            let path = one_line(&other.path.to_string_lossy());
+            Err(Error::new(Kind::Refused, format!("its branch is checked out in {path} too"))
+                .hint("leave --delete-branch out"))
+        }
+    }
+}
+
+/// What does not hold.
+fn losses(seen: &Seen) -> Vec<&CleanProof> {
+    seen.proofs.iter().filter(|proof| proof.verdict != Verdict::Safe).collect()
+}
+
+fn remove(subject: &Subject<'_>, seen: &Seen, mut cleaned: Cleaned) -> Cleaned {
+    let how = match cleaned.forced || seen.has_submodules {
+        true => Removal::Forced,
+        false => Removal::Careful,
+    };
+    if let Err(why) = subject.repo.remove(&subject.tree.path, how) {
+        (cleaned.message, cleaned.hint) = (Some(why.message), why.hint);
+        return Cleaned { forced: false, ..cleaned };
+    }
+    cleaned.removed = true;
+    let branch = subject.tree.branch.as_ref().filter(|_| subject.delete_branch);
+    if let Some((branch, head)) = branch.zip(subject.tree.head.as_ref()) {
+        match subject.repo.drop_branch(branch, head) {
+            Ok(()) => cleaned.branch_deleted = true,
+            Err(why) => cleaned.message = Some(why.message),
+        }
+    }
+    cleaned
+}
+
+/// The worktree whose top this directory is.
+fn found(path: &Path, only: Option<&Repo>) -> Result<(Repo, Listed, bool), Error> {
+    let shown = one_line(&path.to_string_lossy());
+    if !path.is_dir() {
+        return Err(Error::new(Kind::Refused, format!("{shown} is gone"))
+            .hint("`git worktree prune` forgets it; its branch is still there"));
+    }
+    let repo = Repo::find(path)?;
+    if only.is_some_and(|only| only.common != repo.common) {
+        let of = one_line(&repo.main.to_string_lossy());
+        return Err(Error::new(
+            Kind::Refused,
+            format!("{shown} is a worktree of {of}, not of --repo"),
+        ));
+    }
+    if repo.root != *path {
+        let root = one_line(&repo.root.to_string_lossy());
+        return Err(Error::new(Kind::Refused, format!("{shown} is only a directory of {root}"))
+            .hint(format!("name the whole worktree: {root}")));
+    }
+    let mut trees = repo.trees()?;
+    let at = trees.iter().position(|tree| tree.path == *path).ok_or_else(|| {
+        Error::new(Kind::Refused, format!("git does not list {shown} among its worktrees"))
+            .hint("`git worktree repair` may know it again")
+    })?;
+    let mut tree = trees.swap_remove(at);
+    tree.path = path.to_owned();
+    Ok((repo, tree, at == 0))
+}
+
+/// The way out of what stands in the way first.
+fn hint(cleaned: &Cleaned, delete_branch: bool) -> Option<String> {
+    let stands = |verdict| move |proof: &&CleanProof| proof.verdict == verdict;
+    let never = cleaned.proofs.iter().find(stands(Verdict::Never));
+    let first = never.or_else(|| cleaned.proofs.iter().find(stands(Verdict::Lost)))?;
+    let path = one_line(&cleaned.path.to_string_lossy());
+    Some(match (first.check, first.verdict) {
+        (Check::Main, _) => "only worktrees that were added to a repository are removed".to_owned(),
+        (Check::Locked, _) => {
+            format!("`git worktree unlock {path}` or `agentctl unlock {path}` opens it")
+        }
+        (Check::Sessions, Verdict::Never) => "`agentctl stop ID` ends it".to_owned(),
+        (Check::Processes, Verdict::Never) => {
+            "end them (`agentctl stop` ends agents) or have them work elsewhere; --force does not pass them by"
+                .to_owned()
+        }
+        (Check::Processes | Check::Sessions, _) => {
+            "if you know that nobody works there, --force goes on".to_owned()
+        }
+        (Check::Nested, _) => "move it elsewhere or remove it yourself first".to_owned(),
+        (Check::Commits, _) if delete_branch => {
+            "push them, or leave --delete-branch out: then they stay on the branch".to_owned()
+        }
+        _ => {
+            "commit and push what you need; --force removes it all the same, and says what is lost"
+                .to_owned()
+        }
+    })
+}

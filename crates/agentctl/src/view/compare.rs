@@ -1,0 +1,70 @@
+//! The sessions of a group side by side, as people read them.
+
+use super::{columns::columns, paint::Paint, words};
+use agentctl_core::{
+    text::one_line,
+    wire::{Compared, Comparison},
+};
+use std::io;
+
+const HEADS: [&str; 11] = [
+    "ID", "AGENT", "MODEL", "STATE", "TIME", "TOKENS", "COST", "FILES", "LINES", "COMMITS",
+    "BRANCH",
+];
+
+/// One line for each session.
+pub(crate) fn table(found: &Comparison) -> io::Result<()> {
+    let sessions: Vec<_> = found.rows.iter().map(|row| &row.session).collect();
+    let names = words::names(&sessions);
+    let rows: Vec<[String; 11]> =
+        found.rows.iter().zip(names).map(|(one, name)| row(one, name)).collect();
+    let paint = Paint::stdout();
+    columns(HEADS, &rows, |row, at, cell| match HEADS[at] {
+        "ID" => paint.name(cell),
+        "STATE" => paint.state(found.rows[row].session.state, cell),
+        _ => cell.to_owned(),
+    })?;
+    for one in &found.rows {
+        if let Some(why) = &one.unknown {
+            super::note(&format!("{}: {why}", words::name(&one.session)));
+        }
+    }
+    Ok(())
+}
+
+fn row(one: &Compared, name: String) -> [String; 11] {
+    let session = &one.session;
+    let none = || "-".to_owned();
+    let plain = |text: Option<&str>| text.map_or_else(none, one_line);
+    let state = match &session.outcome {
+        Some(outcome) if session.state.name() != "done" => {
+            format!("{}: {}", words::state(session), one_line(outcome))
+        }
+        _ => words::state(session),
+    };
+    let tokens = session
+        .tokens
+        .as_ref()
+        .map(|tokens| words::count(tokens.input.saturating_add(tokens.output)));
+    let of = |pick: fn(&agentctl_core::wire::Changes) -> String| {
+        one.changes.as_ref().map_or_else(none, pick)
+    };
+    [
+        name,
+        session.agent.clone(),
+        plain(session.model.as_deref()),
+        state,
+        one.seconds.map_or_else(none, words::span),
+        tokens.unwrap_or_else(none),
+        session.cost_usd.map_or_else(none, |cost| format!("${cost:.2}")),
+        of(|changes| changes.files.len().to_string()),
+        of(|changes| format!("+{} -{}", changes.added, changes.removed)),
+        of(|changes| changes.commits.to_string()),
+        plain(
+            one.changes
+                .as_ref()
+                .and_then(|one| one.branch.as_deref())
+                .or(session.branch.as_deref()),
+        ),
+    ]
+}

@@ -1,0 +1,180 @@
+//! What `worktree clean` removes, how it says so, and what it lists.
+
+use super::Trees;
+use crate::home::lines::{id, prompt, reply};
+use serde_json::{Value, json};
+use std::process::Stdio;
+
+#[test]
+fn a_dry_run_removes_nothing_and_says_what_it_would() {
+    let trees = Trees::new();
+    let answer = trees.clean(&["--dry-run", "--delete-branch"]);
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    let one = &answer.json()["worktrees"][0];
+    assert_eq!((&one["removed"], &one["branch_deleted"]), (&json!(true), &json!(true)));
+    assert!(trees.at("tree/file").exists());
+    let gone = trees.removes(&["--delete-branch"]);
+    let all: Vec<_> = super::proofs(&gone).collect();
+    let checks = [
+        "main",
+        "locked",
+        "sessions",
+        "processes",
+        "operation",
+        "changes",
+        "untracked",
+        "ignored",
+        "nested",
+        "commits",
+        "stash",
+    ];
+    assert_eq!(all, checks.map(|check| (check, "safe")));
+    assert_eq!(trees.git("repo", &["branch", "--list", "b"]), "");
+}
+
+#[test]
+fn force_needs_a_yes_and_says_what_is_lost() {
+    let trees = Trees::new();
+    trees.write("tree/new", "work\n");
+    let unasked = trees.clean(&["--force"]);
+    assert_eq!(unasked.code, Some(5), "{unasked:#?}");
+    let hint = unasked.json()["refused"][0]["hint"].to_string();
+    assert!(hint.contains("--yes"), "{unasked:#?}");
+    assert_eq!(trees.read("tree/new"), "work\n");
+    let dry = trees.run(&["worktree", "clean", "./tree", "--force", "--dry-run"]);
+    assert_eq!(dry.code, Some(0), "{dry:#?}");
+    assert!(dry.stdout.contains("not untracked  1 untracked\n                 new\n"), "{dry:#?}");
+    assert!(dry.stdout.contains("would be removed, with what only it had"), "{dry:#?}");
+    assert_eq!(trees.read("tree/new"), "work\n");
+    let forced = trees.removes(&["--force", "--yes"]);
+    assert_eq!(forced["forced"], true);
+}
+
+/// A person on a terminal is told what is lost, and asked.
+#[test]
+fn a_person_is_asked() {
+    let trees = Trees::new();
+    trees.write("tree/new\u{1b}[2J", "work\n");
+    let ask = |answer: &str| {
+        let program = trees.agents.home.program("agentctl").display().to_string();
+        let line = format!("exec {program} worktree clean ./tree --force");
+        let mut script = trees.with_git(trees.agents.home.command("/usr/bin/script"));
+        script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        script
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "dumb")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = script.spawn().expect("a terminal");
+        let mut keys = child.stdin.take().expect("it was asked for");
+        std::io::Write::write_all(&mut keys, answer.as_bytes()).expect("a key");
+        let made = child.wait_with_output().expect("it ends");
+        (made.status.code(), String::from_utf8_lossy(&made.stdout).replace("\r\n", "\n"))
+    };
+    for no in ["n\n", "\n"] {
+        let (code, text) = ask(no);
+        assert_eq!(code, Some(5), "{text}");
+        assert!(
+            text.contains("this would be lost for good:\n  1 untracked\n    new[2J\n"),
+            "{text:?}"
+        );
+        assert!(text.contains("left as it is"), "{text}");
+    }
+    assert_eq!(trees.read("tree/new\u{1b}[2J"), "work\n");
+    let (code, text) = ask("y\n");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!trees.at("tree").exists());
+}
+
+#[test]
+fn one_that_cannot_go_keeps_no_other() {
+    let trees = Trees::new();
+    trees.git("repo", &["worktree", "add", "-q", "-b", "c", "../other"]);
+    trees.write("other/new", "work\n");
+    let answer =
+        trees.run(&["worktree", "clean", "./other", "nobody", "./tree", "./tree", "--json"]);
+    assert_eq!(answer.code, Some(8), "{answer:#?}");
+    let answer = answer.json();
+    let removed: Vec<&Value> =
+        answer["worktrees"].as_array().expect("a list").iter().map(|one| &one["removed"]).collect();
+    assert_eq!(removed, [&json!(false), &json!(true)]);
+    assert_eq!(answer["refused"][0]["name"], "nobody");
+    assert!(!trees.at("tree").exists() && trees.at("other/new").exists());
+    let alone = trees.run(&["worktree", "clean", "nobody"]);
+    assert_eq!(alone.code, Some(3), "{alone:#?}");
+    let elsewhere = trees.run(&["worktree", "clean", "./other", "--repo", "/"]);
+    assert_eq!(elsewhere.code, Some(2), "{elsewhere:#?}");
+}
+
+/// Two ended sessions of a group, each in a worktree of its own.
+fn group(trees: &Trees) {
+    trees.git("repo", &["worktree", "add", "-q", "-b", "c", "../other"]);
+    for (number, dir) in [(1, "tree"), (2, "other")] {
+        let cwd = json!(trees.at(dir));
+        let mut lines = [prompt("Begin"), reply("Done")];
+        lines.iter_mut().for_each(|line| line["cwd"] = cwd.clone());
+        trees.agents.home.claude(&id(number), &lines);
+        let (name, base) = (format!("l{number}"), trees.git("repo", &["rev-parse", "main"]));
+        let more = json!({"group": "g-1", "base": base, "repo": trees.at("repo"), "branch": dir});
+        trees.agents.receipt(&name, &trees.agents.launched(&name, &id(number), more));
+    }
+    trees.own();
+}
+
+#[test]
+fn a_session_and_a_group_name_their_worktrees() {
+    let trees = Trees::new();
+    group(&trees);
+    let one = trees.run(&["worktree", "clean", &id(1)[..8], "--json"]);
+    assert_eq!(one.code, Some(0), "{one:#?}");
+    assert!(!trees.at("tree").exists() && trees.at("other").exists());
+    let rest = trees.run(&["worktree", "clean", "g-1", "--json", "--delete-branch"]);
+    assert_eq!(rest.code, Some(8), "{rest:#?}");
+    let rest = rest.json();
+    assert_eq!(rest["worktrees"][0]["branch"], "c");
+    assert!(rest["refused"][0]["message"].to_string().contains("is gone"), "{rest:#}");
+    assert!(!trees.at("other").exists());
+}
+
+#[test]
+fn worktrees_are_listed_with_their_sessions_and_their_work() {
+    let trees = Trees::new();
+    group(&trees);
+    let head = trees.commit("tree", "work");
+    trees.write("tree/file", "changed\n");
+    trees.write("tree/new", "untracked\n");
+    let process = trees.agents.home.stand_in();
+    trees.agents.home.register(
+        &process,
+        &id(3),
+        json!({"status": "busy", "cwd": trees.at("other")}),
+    );
+    trees.git("repo", &["worktree", "lock", "--reason", "mine", "../other"]);
+    trees.own();
+    let answer = trees.run(&["worktree", "list", "repo", "--json"]);
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    let base = trees.git("repo", &["rev-parse", "main"]);
+    let session = |number, state: &str, live| json!({"id": id(number), "agent": "claude-code", "state": state, "live": live});
+    let expected = json!({"schema": 1, "repo": trees.at("repo"), "problems": [], "worktrees": [
+        {"path": trees.at("repo"), "branch": "main", "head": base, "main": true, "changed": 0,
+         "untracked": 0, "only_here": 0, "sessions": []},
+        {"path": trees.at("tree"), "branch": "b", "head": head, "main": false, "changed": 1,
+         "untracked": 1, "only_here": 1, "sessions": [session(1, "done", false)]},
+        {"path": trees.at("other"), "branch": "c", "head": base, "main": false, "locked": "mine",
+         "changed": 0, "untracked": 0, "only_here": 0,
+         "sessions": [session(3, "working", true), session(2, "done", false)]},
+    ]});
+    let mut found = answer.json();
+    let order = |one: &Value| one["path"] == json!(trees.at("other"));
+    found["worktrees"].as_array_mut().expect("a list").sort_by_key(order);
+    assert_eq!(found, expected, "{found:#}");
+    if trees.agents.home.user().is_some() {
+        std::os::unix::fs::chown(trees.at("repo/.git"), Some(0), None).expect("we are root");
+        let theirs = trees.run(&["worktree", "list", "repo"]);
+        assert_eq!(theirs.code, Some(5), "{theirs:#?}");
+        assert!(theirs.stderr.contains("belongs to another user"), "{theirs:#?}");
+        assert!(theirs.stderr.contains("safe.directory"), "{theirs:#?}");
+    }
+    let outside = trees.run(&["worktree", "list", "/"]);
+    assert_eq!(outside.code, Some(2), "{outside:#?}");
+}
