@@ -18,12 +18,15 @@
 //! | state | the answer; see [`derive::State`] |
 //! | receipt | what one process of ours witnessed; see [`receipt`] |
 //! | intent | what a person asked for: a lock |
+//! | step | something a session's record or a receipt shows that it did, with its time; see [`story`] |
+//! | mark | what was told of a session last; a cursor is all marks; see [`event`] |
 //! | fact | one piece of evidence a state follows from, with its source |
 
 pub mod agent;
 pub mod agents;
 pub mod control;
 pub mod derive;
+pub mod event;
 pub mod evidence;
 pub mod host;
 pub mod hosted;
@@ -35,5 +38,6 @@ pub mod policy;
 pub mod proof;
 pub mod receipt;
 pub mod select;
+pub mod story;
 pub mod text;
 pub mod wire;

@@ -3,6 +3,7 @@
 mod answers;
 mod control;
 mod doctor;
+mod event;
 mod locks;
 mod prune;
 mod session;
@@ -14,6 +15,7 @@ pub use answers::{
 };
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
+pub use event::{Event, EventKind};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};
