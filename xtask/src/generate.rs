@@ -53,6 +53,7 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("attach.json", schema::<wire::Attach>()?),
         ("decision.json", schema::<wire::Decision>()?),
         ("doctor.json", schema::<wire::Doctor>()?),
+        ("event.json", schema::<wire::Event>()?),
         ("launch.json", schema::<wire::Launch>()?),
         ("dry-run.json", schema::<wire::DryRun>()?),
         ("locks.json", schema::<wire::Locks>()?),

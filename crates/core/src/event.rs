@@ -5,12 +5,14 @@
 //! cursor of any event is told exactly the rest. Pure: no clock, no files, no agent by name.
 
 mod cursor;
+mod filter;
 mod hash;
 mod locks;
 mod mark;
 mod telling;
 
 pub use cursor::{BadCursor, Cursor};
+pub use filter::Filter;
 pub use mark::{Key, Mark};
 
 use crate::{

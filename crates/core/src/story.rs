@@ -40,7 +40,7 @@ pub fn story<'a>(
     (from, launches): (From<'_>, impl Iterator<Item = &'a Launched>),
 ) -> io::Result<Story> {
     let mut story = match stub {
-        None => Story::default(),
+        None => absent(from),
         Some(stub) if is_lines(&stub.path) => by_lines(agent, host, stub, from)?,
         Some(stub) => newest(&agent.read(host, stub, Depth::Glance)?.turn, from),
     };
@@ -67,6 +67,14 @@ pub fn story<'a>(
         story.steps.insert(at, step);
     }
     Ok(story)
+}
+
+/// Without a record, nothing was read: what was read before stays so.
+fn absent(from: From<'_>) -> Story {
+    match from {
+        From::Mark(mark) => Story { turn: mark.turn, upto: mark.upto, ..Story::default() },
+        From::Time(_) | From::Now => Story::default(),
+    }
 }
 
 fn is_lines(path: &Path) -> bool {

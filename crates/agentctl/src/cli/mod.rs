@@ -5,6 +5,7 @@ mod attach;
 mod completions;
 mod decide;
 mod doctor;
+mod events;
 mod explain;
 mod launch;
 mod list;

@@ -4,6 +4,7 @@ pub(crate) mod attach;
 pub(crate) mod decide;
 mod dirs;
 pub(crate) mod doctor;
+pub(crate) mod events;
 mod fifo;
 mod here;
 mod interrupt;
@@ -17,6 +18,7 @@ pub(crate) mod send;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod wait;
+pub(crate) mod watch;
 
 pub(crate) use here::Here;
 pub(crate) use observe::absolute;

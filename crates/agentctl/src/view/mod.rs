@@ -2,6 +2,7 @@
 
 pub(crate) mod control;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod explain;
 mod json;
 pub(crate) mod launch;

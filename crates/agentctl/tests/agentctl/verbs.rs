@@ -2,6 +2,7 @@
 
 mod abuse;
 mod attach;
+mod events;
 mod locks;
 mod prune;
 mod race;

@@ -88,7 +88,8 @@ impl Cursor {
             told.extend(telling.told.into_iter().map(|one| (seen.key.clone(), one)));
         }
         for (key, mark) in &self.marks {
-            if look.agents.contains(&key.agent) && !sessions.iter().any(|seen| seen.key == *key) {
+            let missing = !mark.is_over() && !sessions.iter().any(|seen| seen.key == *key);
+            if missing && look.agents.contains(&key.agent) {
                 let (ended, mark) = gone(key, mark, look);
                 after.push((key.clone(), mark));
                 told.extend(ended.into_iter().map(|one| (key.clone(), one)));
