@@ -89,6 +89,8 @@ pub struct Look {
     pub full: bool,
     /// The sessions.
     pub sessions: Vec<Seen>,
+    /// Sessions that were not found, and are not yet taken for gone.
+    pub spared: Vec<Key>,
     /// What is locked by them, and by people.
     pub locks: Vec<Lock>,
     /// This machine.
@@ -102,6 +104,12 @@ impl Seen {
         let session = &self.session;
         let known = mark.and_then(|mark| mark.state);
         let moved = !self.story.steps.is_empty();
+        // A wrapper looks like what it starts, and holds for a moment what that has left.
+        if self.key.is_unnamed() && mark.is_none()
+            || mark.is_some_and(|mark| mark.is_handed_over(session))
+        {
+            return true;
+        }
         match session.state {
             StateName::Unknown => known.is_some_and(|state| state != StateName::Unknown),
             StateName::Working => moved && self.story.open == Some(false),

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use std::time::{Duration, Instant};
 
 /// How long what contradicts itself is waited for before nothing more is told.
-const SETTLED: Duration = Duration::from_secs(2);
+const SETTLED: Duration = Duration::from_secs(3);
 
 /// What to tell.
 pub(crate) struct Ask {

@@ -30,6 +30,8 @@ const SCAN: Duration = Duration::from_secs(15);
 const REST: Duration = Duration::from_millis(40);
 /// How long files and processes may contradict each other before that is told as it is.
 const SETTLE: Duration = Duration::from_millis(250);
+/// How long a process may name no session before it is told as one, or its session as ended.
+const UNNAMED: Duration = Duration::from_secs(2);
 /// When what is in a directory that was just made is looked at again.
 const MADE: Duration = Duration::from_millis(100);
 
@@ -147,7 +149,7 @@ impl Watcher {
         }
     }
 
-    /// What has to be looked at again before the next scan: nothing is left half told.
+    /// Nothing is held back.
     pub(crate) fn is_settled(&self) -> bool {
         self.unsettled.is_empty()
     }
@@ -205,25 +207,37 @@ impl Watcher {
 
     /// Holds back what contradicts itself, for a moment.
     fn settle(&mut self, looked: &mut Looked) {
-        let now = Instant::now();
+        let (now, marks) = (Instant::now(), &self.cursor.marks);
         let mut still = BTreeMap::new();
+        let mut hold = |key: &Key| {
+            let since = self.unsettled.get(key).copied().unwrap_or(now);
+            let mark = marks.get(key);
+            // One that ends takes its name away before its record is whole.
+            let ends =
+                mark.is_some_and(|mark| self.processes.keys().any(|one| mark.is_held_by(one)));
+            let limit = if ends || mark.is_none() { UNNAMED } else { SETTLE };
+            let held = now.duration_since(since) < limit;
+            if held {
+                still.insert(key.clone(), (since, since + limit));
+            }
+            held
+        };
         for seen in &mut looked.look.sessions {
-            if !seen.is_unsettled(self.cursor.marks.get(&seen.key)) {
-                continue;
-            }
-            let since = self.unsettled.get(&seen.key).copied().unwrap_or(now);
-            seen.settled = now.duration_since(since) >= SETTLE;
-            if !seen.settled {
-                still.insert(seen.key.clone(), since);
+            if seen.is_unsettled(marks.get(&seen.key)) {
+                seen.settled &= !hold(&seen.key);
             }
         }
-        for (key, since) in &still {
-            if let Some(agent) = agents::named(&key.agent) {
-                self.soon.insert(agent.card().name, *since + SETTLE);
-            }
-        }
+        let missed = marks.iter().filter(|(key, mark)| looked.look.misses(key, mark));
+        let spared = missed.map(|(key, _)| key.clone()).filter(|key| hold(key)).collect();
+        looked.look.spared = spared;
         self.unsettled.retain(|key, _| !looked.look.agents.contains(&key.agent));
-        self.unsettled.extend(still);
+        for (key, (since, due)) in still {
+            if let Some(agent) = agents::named(&key.agent) {
+                let soon = self.soon.entry(agent.card().name).or_insert(due);
+                *soon = due.min(*soon);
+            }
+            self.unsettled.insert(key, since);
+        }
     }
 
     /// Looks again, ever less often, at processes that have named no session.

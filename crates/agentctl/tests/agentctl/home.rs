@@ -18,7 +18,7 @@ pub(crate) use answer::Answer;
 pub(crate) use good::{GOOD_CLAUDE, GOOD_CODEX};
 pub(crate) use seen::Seen;
 pub(crate) use stand_in::StandIn;
-pub(crate) use stream::{Stream, short};
+pub(crate) use stream::{Stream, of, short};
 
 use serde_json::Value;
 use std::{

@@ -88,8 +88,7 @@ impl Cursor {
             told.extend(telling.told.into_iter().map(|one| (seen.key.clone(), one)));
         }
         for (key, mark) in &self.marks {
-            let missing = !mark.is_over() && !sessions.iter().any(|seen| seen.key == *key);
-            if missing && look.agents.contains(&key.agent) {
+            if look.misses(key, mark) && !look.spared.contains(key) {
                 let (ended, mark) = gone(key, mark, look);
                 after.push((key.clone(), mark));
                 told.extend(ended.into_iter().map(|one| (key.clone(), one)));
@@ -120,8 +119,9 @@ impl Cursor {
         let mut mark = Mark::nothing(self.floor, story.turn);
         mark.counts.working = u32::from(story.began);
         let born = session.started_at.filter(|began| *began > self.floor);
-        // A process that has named nothing is not in any record: it was not there.
-        let born = born.or((self.whole && key.is_unnamed()).then_some(look.at));
+        // What is in no record was not there: when it began is only known to the second.
+        let unrecorded = self.whole && session.source.is_none();
+        let born = born.or(session.started_at.filter(|_| unrecorded));
         if born.is_some() || self.whole {
             mark.live = Some(false);
         }
@@ -178,6 +178,14 @@ impl Cursor {
     pub fn is_meant(text: &str) -> bool {
         let version = text.strip_prefix('c').and_then(|rest| rest.split_once('.'));
         version.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+    }
+}
+
+impl Look {
+    /// It should be here, and is not.
+    pub fn misses(&self, key: &Key, mark: &Mark) -> bool {
+        let found = self.sessions.iter().any(|seen| seen.key == *key);
+        !mark.is_over() && !found && self.agents.contains(&key.agent)
     }
 }
 

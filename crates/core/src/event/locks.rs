@@ -30,7 +30,9 @@ impl Cursor {
             look.locks.iter().map(|lock| (self.held(lock), lock)).collect();
         now.sort_by(|(a, _), (b, _)| (&a.directory, &a.whose).cmp(&(&b.directory, &b.whose)));
         now.dedup_by(|(a, _), (b, _)| a.is(b));
-        now.retain(|(held, _)| !is_unsettled(held, look));
+        // A process that has named no session will lock under another name in a moment.
+        let named = |lock: &Lock| lock.kind == LockKind::Manual || lock.session_id.is_some();
+        now.retain(|(held, lock)| named(lock) && !is_unsettled(held, look));
         let mut events = Vec::new();
         for held in self.locks.clone() {
             let looked = held.kind == LockKind::Manual || look.agents.iter().any(|a| held.is_of(a));
@@ -57,8 +59,7 @@ impl Cursor {
 
     fn held(&self, lock: &Lock) -> Held {
         let directory = lock.directory.to_string_lossy().into_owned();
-        let pid = lock.pid.map(|pid| format!("pid:{pid}"));
-        let session = lock.session_id.clone().or(pid).unwrap_or_default();
+        let session = lock.session_id.clone().unwrap_or_default();
         let whose = match (lock.kind, &lock.agent) {
             (LockKind::Session, Some(agent)) => format!("{agent}/{session}"),
             (LockKind::Session, None) => session.clone(),
@@ -107,7 +108,7 @@ impl Held {
         Lock {
             directory: PathBuf::from(&self.directory),
             kind: self.kind,
-            session_id: session.map(|(_, id)| id.to_owned()).filter(|id| !id.starts_with("pid:")),
+            session_id: session.map(|(_, id)| id.to_owned()),
             agent: session.map(|(agent, _)| agent.to_owned()),
             pid: None,
             by: (self.kind == LockKind::Manual).then(|| self.whose.clone()),
@@ -121,5 +122,6 @@ impl Held {
 fn is_unsettled(held: &Held, look: &Look) -> bool {
     let of = |key: &super::Key| format!("{}/{}", key.agent, key.id) == held.whose;
     held.kind == LockKind::Session
-        && look.sessions.iter().any(|seen| !seen.settled && of(&seen.key))
+        && (look.sessions.iter().any(|seen| !seen.settled && of(&seen.key))
+            || look.spared.iter().any(of))
 }

@@ -121,6 +121,18 @@ impl Mark {
         }
     }
 
+    /// Another process has it loaded than was told, and that one no longer.
+    pub(super) fn is_handed_over(&self, session: &Session) -> bool {
+        let mut holders = session.process.iter().chain(&session.processes);
+        let other = self.process != 0 && !holders.any(|process| holder(process) == self.process);
+        other && self.live == Some(true) && session.live
+    }
+
+    /// This process had it loaded.
+    pub fn is_held_by(&self, key: &ProcKey) -> bool {
+        self.process == holder(key)
+    }
+
     /// It is over, as far as was told: if nothing more comes it can be forgotten.
     pub(super) fn is_over(&self) -> bool {
         self.live != Some(true) && self.state != Some(StateName::Unknown)

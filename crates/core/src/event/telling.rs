@@ -67,6 +67,7 @@ impl<'a> Telling<'a> {
     fn step(&mut self, step: &Step, last: bool) {
         match step.what {
             What::Began => self.alive(step.at, StateName::Idle),
+            What::Opened | What::Asked(_) if self.is_past(step.at) => {}
             What::Opened => {
                 self.alive(step.at, StateName::Idle);
                 self.turn_to(StateName::Working, None, step.at);
@@ -77,8 +78,9 @@ impl<'a> Telling<'a> {
             }
             What::Closed => {
                 self.alive(step.at, StateName::Idle);
-                // Taken up again after a death, its turn went on: nothing showed that but its end.
-                if self.mark.state == Some(StateName::Idle) && self.mark.counts.idle == 0 {
+                // Nothing showed its turn but the end.
+                let new = self.mark.turn != Some(step.at) && self.mark.counts.idle == 0;
+                if new && self.mark.state == Some(StateName::Idle) {
                     self.turn_to(StateName::Working, None, step.at);
                 }
                 self.turn_to(StateName::Idle, None, step.at);
@@ -90,6 +92,13 @@ impl<'a> Telling<'a> {
         // Last: a step may be more than one event, and is told once all of them are.
         self.mark.upto = self.mark.upto.max(step.upto);
         self.amend();
+    }
+
+    /// It was seen at rest since, or the turn has ended: agents write turns down late, and Claude Code
+    /// 2.1.197 a prompt after its answer.
+    fn is_past(&self, at: Timestamp) -> bool {
+        let rested = self.mark.state == Some(StateName::Idle) && at < self.mark.at;
+        rested || self.mark.turn.is_some_and(|ended| at < ended)
     }
 
     fn turn_ended(&mut self, at: Timestamp) {
@@ -118,13 +127,10 @@ impl<'a> Telling<'a> {
     /// Another process has it loaded than before, and that one no longer.
     fn handed_over(&mut self, at: Timestamp) {
         let lives = self.mark.live == Some(true) && self.session.live;
-        let mut holders = self.session.process.iter().chain(&self.session.processes);
-        let other =
-            self.mark.process != 0 && !holders.any(|process| holder(process) == self.mark.process);
         // Its turn was left open by a process that came before this one.
         let stale = |because: &Because| because.rule == Rule::TurnOlderThanHolder;
         let left = self.left() == StateName::Died && self.session.because.iter().any(stale);
-        if lives && (other || left) {
+        if self.mark.is_handed_over(self.session) || lives && left {
             self.end(at, self.left());
             self.alive(at, StateName::Idle);
         }

@@ -67,6 +67,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
             agents: Vec::new(),
             full: full && answers.late.is_empty(),
             sessions: Vec::new(),
+            spared: Vec::new(),
             locks: Vec::new(),
             machine,
         },

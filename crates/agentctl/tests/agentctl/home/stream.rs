@@ -75,7 +75,9 @@ impl Stream {
     pub(crate) fn told(&mut self, id: &str) -> String {
         loop {
             let event = self.next();
-            if event["session"]["id"] == id {
+            // A title or a model that becomes known is no step.
+            let step = event["type"] != "session.changed" || event["before"] != event["after"];
+            if step && event["session"]["id"] == id {
                 return short(&event);
             }
         }
@@ -87,9 +89,18 @@ impl Stream {
         last["cursor"].as_str().expect("a cursor").to_owned()
     }
 
-    /// The process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    /// What was read of a session: each event in short, and its id.
+    pub(crate) fn of_session(&self, id: &str) -> Vec<(String, String)> {
+        told(&self.read, id)
+    }
+
+    /// No id was told twice.
+    pub(crate) fn are_unique(&self) {
+        let mut ids: Vec<String> = self.read.iter().map(|event| event["id"].to_string()).collect();
+        let all = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), all, "{:#?}", self.read);
     }
 
     /// Kills it.
@@ -97,6 +108,18 @@ impl Stream {
         self.child.kill().expect("a child");
         self.child.wait().expect("a child");
     }
+}
+
+/// What lines say of a session: each event in short, and its id.
+pub(crate) fn of(lines: &str, id: &str) -> Vec<(String, String)> {
+    let events = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    told(&events.collect::<Vec<Value>>(), id)
+}
+
+fn told(events: &[Value], id: &str) -> Vec<(String, String)> {
+    let step = |event: &&Value| event["type"] != "session.changed";
+    let own = events.iter().filter(step).filter(|event| event["session"]["id"] == id);
+    own.map(|event| (short(event), event["id"].to_string())).collect()
 }
 
 /// An event in a few words.

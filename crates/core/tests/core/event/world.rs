@@ -118,6 +118,7 @@ impl World {
             agents: vec!["claude-code".into()],
             full,
             sessions: self.lives.iter().enumerate().filter_map(seen).collect(),
+            spared: Vec::new(),
             locks: Vec::new(),
             machine: "here".into(),
         }
