@@ -56,6 +56,7 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("decision.json", schema::<wire::Decision>()?),
         ("doctor.json", schema::<wire::Doctor>()?),
         ("hook.json", schema::<wire::HookRun>()?),
+        ("event.json", schema::<wire::Event>()?),
         ("launch.json", schema::<wire::Launch>()?),
         ("launches.json", schema::<wire::Launches>()?),
         ("dry-run.json", schema::<wire::DryRun>()?),

@@ -51,6 +51,15 @@ pub struct Card {
     pub known: &'static [(&'static str, &'static [&'static str])],
 }
 
+/// A part of a store that changes when its sessions do; below the store, which itself is "".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// A directory with all that is below it.
+    Tree(&'static str),
+    /// What is directly in a directory; of a store that is a file, what is beside it.
+    Flat(&'static str),
+}
+
 /// A process as an adapter may judge it: by its program and arguments alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
@@ -280,6 +289,10 @@ pub trait Agent: Sync {
     /// Where its sessions live, given this environment.
     fn stores(&self, env: &Env) -> Vec<PathBuf> {
         self.card().store(env).into_iter().collect()
+    }
+    /// What of a store changes when its sessions do.
+    fn watched(&self) -> &'static [Watched] {
+        &[Watched::Tree("")]
     }
     /// A process of this name may be one of the agent's: worth a closer look.
     fn may_be(&self, comm: &str) -> bool;

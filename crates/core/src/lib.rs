@@ -18,6 +18,8 @@
 //! | state | the answer; see [`derive::State`] |
 //! | receipt | what one process of ours witnessed; see [`receipt`] |
 //! | intent | what a person asked for: a lock |
+//! | step | something a session's record or a receipt shows that it did, with its time; see [`story`] |
+//! | mark | what was told of a session last; a cursor is all marks; see [`event`] |
 //! | fact | one piece of evidence a state follows from, with its source |
 
 pub mod agent;
@@ -25,6 +27,7 @@ pub mod agents;
 pub mod context;
 pub mod control;
 pub mod derive;
+pub mod event;
 pub mod evidence;
 pub mod fuse;
 pub mod host;
@@ -38,5 +41,6 @@ pub mod policy;
 pub mod proof;
 pub mod receipt;
 pub mod select;
+pub mod story;
 pub mod text;
 pub mod wire;

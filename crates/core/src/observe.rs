@@ -147,16 +147,21 @@ impl<'a> Survey<'a> {
     /// As [`Survey::new`] for live sessions, and with those of this full id, ended or not.
     pub fn of(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
         let mut survey = Self::new(agent, host, env, History::Skip);
-        for store in survey.stores.clone() {
-            for stub in agent.find(host, &store, id, None) {
-                if !survey.candidates.iter().any(|c| c.store == store && c.is_of(&stub)) {
-                    let candidate = survey.ended(&store, stub);
-                    survey.candidates.push(candidate);
+        survey.also(id);
+        survey
+    }
+
+    /// Adds the sessions of this full id, ended or not.
+    pub fn also(&mut self, id: &str) {
+        for store in self.stores.clone() {
+            for stub in self.agent.find(self.host, &store, id, None) {
+                if !self.candidates.iter().any(|c| c.store == store && c.is_of(&stub)) {
+                    let candidate = self.ended(&store, stub);
+                    self.candidates.push(candidate);
                 }
             }
         }
-        survey.unrecorded(|stop| stop.session == id);
-        survey
+        self.unrecorded(|stop| stop.session == id);
     }
 
     /// Live servers that may use this store, whatever they run.

@@ -62,6 +62,8 @@ pub(super) enum Command {
     Resume(Resume),
     /// Wait until sessions have ended, are idle, or wait for a person
     Wait(Wait),
+    /// Tell what happens to sessions and locks as it happens, and what was missed since
+    Events(super::events::Events),
     /// Send a message to a live session; says whether the agent shows that it came
     Send(super::send::Send),
     /// Allow once what a session asks leave for

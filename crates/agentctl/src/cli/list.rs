@@ -85,7 +85,8 @@ fn history(since: Option<&str>, past: bool, now: Timestamp) -> Result<History, E
     }
 }
 
-fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
+/// A time, a date, or a duration before now.
+pub(super) fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Some(at);
     }

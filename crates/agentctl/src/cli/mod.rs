@@ -7,6 +7,7 @@ mod config;
 mod decide;
 mod diff;
 mod doctor;
+mod events;
 mod explain;
 mod fuse;
 mod hook;

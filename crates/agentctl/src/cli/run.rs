@@ -2,8 +2,8 @@
 
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand, Patience};
 use super::{
-    attach, completions, config, decide, diff, doctor, explain, fuse, hook, launch, list, locks,
-    logs, man, prune, send, status, stop, wait, worktree,
+    attach, completions, config, decide, diff, doctor, events, explain, fuse, hook, launch, list,
+    locks, logs, man, prune, send, status, stop, wait, worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -59,6 +59,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Launch(args) => launch::run(here, args),
         Command::Resume(args) => launch::resume(here, args),
         Command::Wait(args) => wait::run(here, args),
+        Command::Events(args) => events::run(here, &args),
         Command::Send(args) => send::run(here, args),
         Command::Approve(args) => decide::run(here, &args, Decided::Approved),
         Command::Deny(args) => decide::run(here, &args, Decided::Denied),
@@ -107,6 +108,7 @@ impl Command {
             Self::Launch(args) => args.what.json,
             Self::Resume(args) => args.what.json,
             Self::Wait(args) => args.json,
+            Self::Events(args) => args.json,
             Self::Send(args) => args.json,
             Self::Attach(args) => args.json,
             Self::Stop(args) => args.json,

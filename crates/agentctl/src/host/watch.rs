@@ -4,7 +4,10 @@
 use super::{Handle, Refused, Waited};
 use super::{Native, Portable};
 use agentctl_core::{host::Kernel, ident::ProcKey};
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
+use notify::{
+    Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+    event::{CreateKind, ModifyKind},
+};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -24,6 +27,13 @@ use std::{
 pub(crate) enum Change {
     /// This path, as it was asked for, was written to, made, replaced or removed.
     File(PathBuf),
+    /// Something in this directory, as it was asked for, or the directory itself.
+    Below {
+        /// The directory.
+        dir: PathBuf,
+        /// A directory was made or moved there: what is in it may have come before it was watched.
+        made: bool,
+    },
     /// This process ended.
     Ended(ProcKey),
     /// Changes may have been missed: look at everything anew. If a directory was removed, what
@@ -33,31 +43,95 @@ pub(crate) enum Change {
     TimedOut,
 }
 
+/// How much of a directory is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// What is directly in it.
+    Flat,
+    /// All below it.
+    Deep,
+    /// That it comes: it is not there yet.
+    Awaited,
+}
+
 /// A watch over some files and processes; it ends when dropped.
 pub(crate) struct Watch {
     queue: Arc<Queue>,
     ends: Mutex<Vec<End>>,
-    _files: RecommendedWatcher,
+    asked: Arc<Mutex<Asked>>,
+    /// None where the system has no more of them to give.
+    files: Option<RecommendedWatcher>,
 }
 
 impl Watch {
     /// Watches these files, which need not exist yet; the directories they are in must.
     pub(crate) fn new(paths: &[PathBuf]) -> notify::Result<Self> {
-        let queue = Arc::new(Queue::default());
-        let asked = Asked::of(paths);
-        let dirs = asked.dirs.clone();
-        let told = Arc::clone(&queue);
-        let mut files = notify::recommended_watcher(move |event| asked.tell(event, &told))?;
+        let (mut watch, refused) = Self::of(Asked::of(paths));
+        let dirs = locked(&watch.asked).dirs.clone();
         for dir in dirs {
-            files.watch(&dir, RecursiveMode::NonRecursive)?;
+            watch.add(&dir, RecursiveMode::NonRecursive)?;
         }
-        Ok(Self { queue, ends: Mutex::default(), _files: files })
+        refused.map_or(Ok(watch), Err)
+    }
+
+    /// Watches nothing yet, and says why no directory ever can be.
+    pub(crate) fn empty() -> (Self, Option<notify::Error>) {
+        Self::of(Asked::of(&[]))
+    }
+
+    fn of(asked: Asked) -> (Self, Option<notify::Error>) {
+        let (queue, asked) = (Arc::new(Queue::default()), Arc::new(Mutex::new(asked)));
+        let (told, known) = (Arc::clone(&queue), Arc::clone(&asked));
+        let made = notify::recommended_watcher(move |event| locked(&known).tell(event, &told));
+        let (files, refused) = match made {
+            Ok(files) => (Some(files), None),
+            Err(why) => (None, Some(why)),
+        };
+        (Self { queue, ends: Mutex::default(), asked, files }, refused)
+    }
+
+    fn add(&mut self, dir: &Path, mode: RecursiveMode) -> notify::Result<()> {
+        self.files.as_mut().map_or(Ok(()), |files| files.watch(dir, mode))
+    }
+
+    /// Watches a directory; of one that is not there, that it comes. Says how far that reaches. One
+    /// that was removed must be asked for again.
+    pub(crate) fn below(&mut self, dir: &Path, deep: bool) -> notify::Result<Reach> {
+        let there = dir.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
+        let awaited = there != dir;
+        let reach = match (awaited, deep) {
+            (true, _) => Reach::Awaited,
+            (false, true) => Reach::Deep,
+            (false, false) => Reach::Flat,
+        };
+        let next = dir.strip_prefix(there).ok().and_then(|rest| rest.iter().next());
+        let of = next.map_or_else(|| dir.to_owned(), |name| there.join(name));
+        let mut asked = locked(&self.asked);
+        // Asked for anew, a directory in a tree would no longer be watched with what is below it.
+        let covered = reach != Reach::Deep
+            && asked
+                .places
+                .iter()
+                .any(|place| place.reach == Reach::Deep && there.starts_with(&place.of));
+        asked.places.retain(|place| place.dir != dir);
+        asked.places.push(Place { dir: dir.to_owned(), of, reach });
+        drop(asked);
+        let mode = match reach {
+            Reach::Deep => RecursiveMode::Recursive,
+            Reach::Flat | Reach::Awaited => RecursiveMode::NonRecursive,
+        };
+        if !covered {
+            self.add(there, mode)?;
+        }
+        Ok(reach)
     }
 
     /// Watches for the end of this process too; one that is gone has ended at once.
     pub(crate) fn process(&self, key: &ProcKey) -> io::Result<()> {
         let end = End::watch(key.clone(), Arc::clone(&self.queue))?;
-        locked(&self.ends).push(end);
+        let mut ends = locked(&self.ends);
+        ends.retain(|end| !end.is_over());
+        ends.push(end);
         Ok(())
     }
 
@@ -104,12 +178,31 @@ impl Queue {
 struct Asked {
     paths: Vec<(PathBuf, PathBuf)>,
     dirs: BTreeSet<PathBuf>,
+    places: Vec<Place>,
+}
+
+/// A directory that was asked for.
+struct Place {
+    dir: PathBuf,
+    /// It, or what must come first while it is not there.
+    of: PathBuf,
+    reach: Reach,
+}
+
+impl Place {
+    fn has(&self, path: &Path) -> bool {
+        match self.reach {
+            Reach::Flat => path == self.of || path.parent() == Some(&self.of),
+            Reach::Deep => path.starts_with(&self.of),
+            Reach::Awaited => path == self.of,
+        }
+    }
 }
 
 impl Asked {
     /// A link is watched as itself and where it leads.
     fn of(paths: &[PathBuf]) -> Self {
-        let mut asked = Self { paths: Vec::new(), dirs: BTreeSet::new() };
+        let mut asked = Self { paths: Vec::new(), dirs: BTreeSet::new(), places: Vec::new() };
         for path in paths {
             let target = target(path).filter(|target| target != path);
             for seen in [Some(path.clone()), target].into_iter().flatten() {
@@ -134,6 +227,18 @@ impl Asked {
         }
         for (_, path) in self.paths.iter().filter(|(seen, _)| event.paths.contains(seen)) {
             queue.push(Change::File(path.clone()));
+        }
+        let moved = matches!(
+            event.kind,
+            EventKind::Create(CreateKind::Folder) | EventKind::Modify(ModifyKind::Name(_))
+        );
+        let has = |place: &&Place| event.paths.iter().any(|path| place.has(path));
+        for place in self.places.iter().filter(has) {
+            let gone =
+                matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)))
+                    && event.paths.contains(&place.of);
+            let made = moved || gone || place.reach == Reach::Awaited;
+            queue.push(Change::Below { dir: place.dir.clone(), made });
         }
     }
 }
@@ -166,6 +271,10 @@ impl End {
         };
         let thread = thread::Builder::new().name("end of a process".to_owned()).spawn(wait)?;
         Ok(Self { stop: Some(writer), thread: Some(thread) })
+    }
+
+    fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 }
 

@@ -46,6 +46,11 @@ impl Here {
         Self::new(self.portable, None)
     }
 
+    /// The same, for no longer than this.
+    pub(super) fn again_within(&self, limit: Duration) -> Self {
+        Self::new(self.portable, Some(limit))
+    }
+
     /// The wall clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.host.now()

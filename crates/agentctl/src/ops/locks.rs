@@ -17,6 +17,7 @@ use agentctl_core::{
     text::one_line,
     wire::{Lock, LockKind, Locks, Problem, SCHEMA, Session},
 };
+use jiff::Timestamp;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -79,6 +80,20 @@ pub(crate) fn unlock(here: &Here, dir: &Path) -> Result<Vec<Lock>, Error> {
 /// All locks; of a launch, `asked` is where. What cannot be read at all is an error: it may lock anything.
 pub(super) fn all(here: &Here, state: &Path, asked: Option<&Path>) -> Result<Locks, Error> {
     let (mut locks, mut problems) = of_sessions(here);
+    let (manual, broken) = of_people(state, asked)?;
+    locks.extend(manual);
+    problems.extend(broken);
+    let key = |lock: &Lock| (lock.directory.clone(), std::cmp::Reverse(lock.kind), lock.since);
+    locks.sort_by_key(key);
+    Ok(Locks { schema: SCHEMA, locks, problems })
+}
+
+/// What people locked.
+pub(super) fn of_people(
+    state: &Path,
+    asked: Option<&Path>,
+) -> Result<(Vec<Lock>, Vec<Problem>), Error> {
+    let (mut locks, mut problems) = (Vec::new(), Vec::new());
     for one in given(state)? {
         let known = one.directory.as_deref().map(root);
         let above = || asked?.ancestors().find(|dir| covers(&one, dir)).map(Path::to_owned);
@@ -86,9 +101,7 @@ pub(super) fn all(here: &Here, state: &Path, asked: Option<&Path>) -> Result<Loc
         problems.extend(one.problem.as_ref().map(|why| broken(&one, directory.as_deref(), why)));
         locks.extend(directory.map(|directory| manual(&one, directory)));
     }
-    let key = |lock: &Lock| (lock.directory.clone(), std::cmp::Reverse(lock.kind), lock.since);
-    locks.sort_by_key(key);
-    Ok(Locks { schema: SCHEMA, locks, problems })
+    Ok((locks, problems))
 }
 
 /// The lock of a person that covers a directory, or something below it.
@@ -182,20 +195,23 @@ fn broken(given: &Given, directory: Option<&Path>, why: &str) -> Problem {
 fn of_sessions(here: &Here) -> (Vec<Lock>, Vec<Problem>) {
     let found = list::list(&here.again(), &list::Ask::every(History::Skip));
     let now = here.now();
-    let locks = found.sessions.into_iter().filter_map(|session| {
-        let directory = root(session.cwd.as_deref().filter(|_| may_work(&session))?);
-        Some(Lock {
-            directory,
-            kind: LockKind::Session,
-            pid: session.pid,
-            session_id: session.id,
-            agent: Some(session.agent),
-            by: None,
-            reason: None,
-            since: session.started_at.unwrap_or(now),
-        })
-    });
+    let locks = found.sessions.iter().filter_map(|session| of_session(session, now));
     (locks.collect(), found.problems)
+}
+
+/// The lock of a session on the directory that it works in.
+pub(super) fn of_session(session: &Session, now: Timestamp) -> Option<Lock> {
+    let directory = root(session.cwd.as_deref().filter(|_| may_work(session))?);
+    Some(Lock {
+        directory,
+        kind: LockKind::Session,
+        pid: session.pid,
+        session_id: session.id.clone(),
+        agent: Some(session.agent.clone()),
+        by: None,
+        reason: None,
+        since: session.started_at.unwrap_or(now),
+    })
 }
 
 /// A process that may have it loaded is there, and works somewhere: two agents at once do more harm

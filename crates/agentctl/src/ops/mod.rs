@@ -8,6 +8,7 @@ pub(crate) mod decide;
 pub(crate) mod diff;
 mod dirs;
 pub(crate) mod doctor;
+pub(crate) mod events;
 mod fifo;
 pub(crate) mod fuses;
 mod here;
@@ -23,6 +24,7 @@ pub(crate) mod send;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod wait;
+pub(crate) mod watch;
 pub(crate) mod worktree;
 
 pub(crate) use here::Here;

@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod control;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod fuses;
 pub(crate) mod hooks;

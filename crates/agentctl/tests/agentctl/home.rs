@@ -12,12 +12,14 @@ pub(crate) mod receipts;
 mod repo;
 mod seen;
 mod stand_in;
+mod stream;
 
 pub(crate) use agents::Agents;
 pub(crate) use answer::Answer;
 pub(crate) use good::{GOOD_CLAUDE, GOOD_CODEX};
 pub(crate) use seen::Seen;
 pub(crate) use stand_in::StandIn;
+pub(crate) use stream::{Stream, of, short};
 
 use serde_json::Value;
 use std::{

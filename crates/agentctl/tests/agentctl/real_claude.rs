@@ -3,6 +3,7 @@
 mod abuse;
 mod again;
 mod attach;
+mod events;
 mod headless;
 mod send;
 mod trees;

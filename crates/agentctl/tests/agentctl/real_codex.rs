@@ -2,6 +2,7 @@
 
 mod attach;
 mod control;
+mod events;
 mod exec;
 mod many;
 mod old;

@@ -1,5 +1,6 @@
 //! Pi itself, of both lines, against the scripted model.
 
+mod events;
 mod print;
 mod rpc;
 mod same_id;

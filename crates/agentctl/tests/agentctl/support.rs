@@ -11,6 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::home::Stream;
+
 /// How long an agent may take for anything.
 pub(crate) const LIMIT: Duration = Duration::from_secs(40);
 
@@ -47,6 +49,18 @@ impl Stage {
         let problems = own("problems");
         assert!(problems.is_empty(), "`{}` has problems: {problems:#?}", answer.call);
         own("sessions")
+    }
+
+    /// A watcher of events that watches by now.
+    pub(crate) fn watch(&self) -> Stream {
+        let once = self.sandbox.agentctl(&["events", "--once", "--json"]);
+        let last = once.stdout.lines().last().expect("a cursor");
+        let last: Value = serde_json::from_str(last).expect("JSON");
+        let cursor = last["cursor"].as_str().expect("a cursor");
+        let mut command = self.sandbox.command(self.sandbox.program());
+        let mut stream = Stream::of(command.args(["events", "--json", "--since", cursor]));
+        assert_eq!(stream.next()["type"], "gap");
+        stream
     }
 
     /// What `status`, `explain` or another command on one session says.

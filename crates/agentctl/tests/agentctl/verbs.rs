@@ -3,6 +3,7 @@
 mod abuse;
 mod attach;
 mod context;
+mod events;
 mod hooks;
 mod locks;
 mod many;

@@ -5,6 +5,7 @@ mod changes;
 mod config;
 mod control;
 mod doctor;
+mod event;
 mod fuses;
 mod hooks;
 mod launch;
@@ -22,6 +23,7 @@ pub use changes::{ChangedFile, Changes, Compared, Comparison, Difference, Since}
 pub use config::{Config, ConfigFile, ConfigFiles, FileState, Layer, Setting};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
+pub use event::{Event, EventKind};
 pub use fuses::{Fuse, Fuses};
 pub use hooks::{Hook, HookOutcome};
 pub use launch::{DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedHook, Slot};

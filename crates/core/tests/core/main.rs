@@ -1,4 +1,5 @@
 //! Properties of `core` that hold for any evidence whatever.
 
 mod derive;
+mod event;
 mod some;

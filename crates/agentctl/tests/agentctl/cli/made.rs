@@ -13,6 +13,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "launch",
     "resume",
     "wait",
+    "events",
     "send",
     "approve",
     "deny",

@@ -2,7 +2,7 @@
 
 use super::{fork, known, launch, messages, registry, store, transcript, usage};
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
+    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::json,
     control::{Leads, Target},
     evidence::{Record, Role},
@@ -35,6 +35,10 @@ static CARD: Card = Card {
 impl Agent for Claude {
     fn card(&self) -> &'static Card {
         &CARD
+    }
+
+    fn watched(&self) -> &'static [Watched] {
+        &[Watched::Tree("projects"), Watched::Flat("sessions")]
     }
 
     fn may_be(&self, comm: &str) -> bool {

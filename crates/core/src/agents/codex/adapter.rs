@@ -2,7 +2,7 @@
 
 use super::{control, known, launch, messages, rollout, store};
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
+    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::json,
     control::{Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role},
@@ -35,6 +35,14 @@ static CARD: Card = Card {
 impl Agent for Codex {
     fn card(&self) -> &'static Card {
         &CARD
+    }
+
+    fn watched(&self) -> &'static [Watched] {
+        &[
+            Watched::Tree("sessions"),
+            Watched::Flat("archived_sessions"),
+            Watched::Flat("thread-writer-locks"),
+        ]
     }
 
     fn may_be(&self, comm: &str) -> bool {

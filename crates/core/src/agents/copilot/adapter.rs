@@ -2,7 +2,7 @@
 
 use super::{events, known, launch, messages, store};
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
+    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::{json, words::id_behind},
     evidence::{Record, Role},
     host::Host,
@@ -34,6 +34,10 @@ static CARD: Card = Card {
 impl Agent for Copilot {
     fn card(&self) -> &'static Card {
         &CARD
+    }
+
+    fn watched(&self) -> &'static [Watched] {
+        &[Watched::Tree("session-state")]
     }
 
     fn may_be(&self, comm: &str) -> bool {

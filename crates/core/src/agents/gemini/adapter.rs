@@ -2,7 +2,7 @@
 
 use super::{chat, known, launch, messages, store, usage};
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
+    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::{json, words::id_behind},
     evidence::{Record, Role},
     host::{Env, Host},
@@ -42,6 +42,10 @@ impl Agent for Gemini {
         let moved = env.get("GEMINI_CLI_HOME").filter(|dir| !dir.is_empty());
         let home = moved.or_else(|| env.get("HOME"));
         home.map(|home| Path::new(home).join(CARD.home)).into_iter().collect()
+    }
+
+    fn watched(&self) -> &'static [Watched] {
+        &[Watched::Tree("tmp")]
     }
 
     fn may_be(&self, comm: &str) -> bool {

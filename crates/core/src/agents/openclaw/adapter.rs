@@ -4,6 +4,7 @@ use super::{control, gateway, known, launch, store};
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
+        Watched,
     },
     agents::{json, pi::messages},
     control::{Question, Request, Target, Unheard},
@@ -66,6 +67,10 @@ impl Agent for OpenClaw {
             name.push(profile);
         }
         moved.or_else(|| home.map(|home| Path::new(&home).join(name))).into_iter().collect()
+    }
+
+    fn watched(&self) -> &'static [Watched] {
+        &[Watched::Tree("agents"), Watched::Tree("tmp")]
     }
 
     fn may_be(&self, comm: &str) -> bool {

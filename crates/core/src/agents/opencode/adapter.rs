@@ -4,6 +4,7 @@ use super::{control, cursor::Cursor, database, launch, messages, record, server,
 use crate::{
     agent::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
+        Watched,
     },
     control::{Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role},
@@ -51,6 +52,10 @@ impl Agent for OpenCode {
         let place = given("XDG_DATA_HOME").map(|dir| dir.join("opencode")).or_else(usual);
         let Some(place) = place else { return Vec::new() };
         vec![given("OPENCODE_DB").map_or(place.clone(), |db| place.join(db))]
+    }
+
+    fn watched(&self) -> &'static [Watched] {
+        &[Watched::Flat(""), Watched::Tree("storage")]
     }
 
     fn may_be(&self, comm: &str) -> bool {

@@ -1,0 +1,307 @@
+//! Watches everything, and tells what happens: the one watcher that commands and the daemon share.
+//!
+//! Nothing is asked again and again: a look is made when a store changes, when a process ends, and,
+//! for what neither tells, every [`SCAN`]. What it tells goes on from a cursor, so that it may be killed
+//! at any moment. Plain calls: whoever wants it in the background gives it a thread.
+
+mod look;
+mod places;
+
+use super::{Here, observe};
+use crate::host::{Change, Watch};
+use agentctl_core::{
+    agent::Agent,
+    agents,
+    event::{Cursor, Key},
+    ident::ProcKey,
+    wire::{Event, Problem},
+};
+use look::Looked;
+use places::Places;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// However quiet it is, everything is looked at this often.
+const SCAN: Duration = Duration::from_secs(15);
+/// However busy it is, nothing is looked at more often than this.
+const REST: Duration = Duration::from_millis(40);
+/// How long files and processes may contradict each other before that is told as it is.
+const SETTLE: Duration = Duration::from_millis(250);
+/// How long a process may name no session before it is told as one, or its session as ended.
+const UNNAMED: Duration = Duration::from_secs(2);
+/// When what is in a directory that was just made is looked at again.
+const MADE: Duration = Duration::from_millis(100);
+
+/// When a process that has named no session is first looked at again.
+const NAMED: Duration = Duration::from_millis(250);
+
+/// What a watcher has to say.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// What happened, oldest first.
+    pub(crate) events: Vec<Event>,
+    /// What could not be read or watched; each is told once.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Which agents are looked at next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Scope {
+    agents: BTreeSet<&'static str>,
+    /// All of them, and what has ended since.
+    full: bool,
+}
+
+/// A watch over all agents.
+pub(crate) struct Watcher {
+    here: Here,
+    cursor: Cursor,
+    watch: Watch,
+    places: Places,
+    /// Processes that are watched, and whose they are.
+    processes: BTreeMap<ProcKey, &'static str>,
+    /// Processes that have named no session, since when: they may do so without a change of any file.
+    unnamed: BTreeMap<ProcKey, Instant>,
+    /// Sessions that contradict themselves, since when.
+    unsettled: BTreeMap<Key, Instant>,
+    /// When an agent is looked at though nothing else happens.
+    soon: BTreeMap<&'static str, Instant>,
+    /// When everything is.
+    scan: Instant,
+    last: Instant,
+    told: BTreeSet<Problem>,
+}
+
+impl Watcher {
+    /// From now on, or from a cursor, with what was missed since.
+    pub(crate) fn new(here: &Here, from: Option<Cursor>) -> (Self, Batch) {
+        let (watch, refused) = Watch::empty();
+        let now = Instant::now();
+        let since = from.clone().unwrap_or_else(|| Cursor::since(here.now()));
+        let mut watcher = Self {
+            here: here.again(),
+            cursor: since,
+            watch,
+            places: Places::default(),
+            processes: BTreeMap::new(),
+            unnamed: BTreeMap::new(),
+            unsettled: BTreeMap::new(),
+            soon: BTreeMap::new(),
+            scan: now,
+            last: now,
+            told: BTreeSet::new(),
+        };
+        let mut batch = Batch::default();
+        if let Some(why) = refused {
+            let why = watcher.unwatched(&why);
+            watcher.problems(vec![why], &mut batch);
+        }
+        // Watch first, look then: nothing can happen in between unseen.
+        watcher.arm(&[], &mut batch);
+        let everything = Scope { agents: BTreeSet::new(), full: true };
+        match from {
+            None => {
+                let looked = watcher.look(&everything, true);
+                watcher.cursor = Cursor::now(&looked.look);
+                watcher.seen(looked, &mut batch);
+            }
+            Some(_) => {
+                let gap = watcher.cursor.gap(watcher.here.again().now());
+                batch.events.push(gap);
+                watcher.tell(&everything, &mut batch);
+            }
+        }
+        watcher.scan = Instant::now() + SCAN;
+        (watcher, batch)
+    }
+
+    /// Where whoever was told everything so far stands.
+    pub(crate) fn cursor(&self) -> &Cursor {
+        &self.cursor
+    }
+
+    /// Waits until there is something to say, or until then: what is said may then be nothing.
+    pub(crate) fn next(&mut self, until: Option<Instant>) -> Batch {
+        let mut batch = Batch::default();
+        loop {
+            let due = self.soon.values().copied().chain([self.scan]).chain(until).min();
+            let left = due.map(|due| due.saturating_duration_since(Instant::now()));
+            let mut scope = Scope::default();
+            self.heed(self.watch.next(left), &mut scope, &mut batch);
+            thread::sleep(REST.saturating_sub(self.last.elapsed()));
+            loop {
+                match self.watch.next(Some(Duration::ZERO)) {
+                    Change::TimedOut => break,
+                    change => self.heed(change, &mut scope, &mut batch),
+                }
+            }
+            self.fall_due(&mut scope);
+            if scope != Scope::default() {
+                self.tell(&scope, &mut batch);
+            }
+            let late = until.is_some_and(|until| until <= Instant::now());
+            if late || !batch.events.is_empty() || !batch.problems.is_empty() {
+                return batch;
+            }
+        }
+    }
+
+    /// Nothing is held back.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unsettled.is_empty()
+    }
+
+    fn heed(&mut self, change: Change, scope: &mut Scope, batch: &mut Batch) {
+        match change {
+            Change::TimedOut | Change::File(_) => {}
+            Change::Lost => {
+                scope.full = true;
+                self.places.doubt();
+            }
+            Change::Ended(key) => scope.agents.extend(self.processes.remove(&key)),
+            Change::Below { dir, made } => {
+                let of = self.places.agents(&dir);
+                scope.agents.extend(&of);
+                if made {
+                    self.places.doubt();
+                    self.arm(&[], batch);
+                    let again = Instant::now() + MADE;
+                    self.soon.extend(of.into_iter().map(|agent| (agent, again)));
+                }
+            }
+        }
+    }
+
+    /// Adds what is to be looked at by now.
+    fn fall_due(&mut self, scope: &mut Scope) {
+        let now = Instant::now();
+        scope.full |= self.scan <= now;
+        scope
+            .agents
+            .extend(self.soon.iter().filter(|(_, due)| **due <= now).map(|(agent, _)| agent));
+        self.soon.retain(|agent, _| !scope.full && !scope.agents.contains(agent));
+        if scope.full {
+            self.scan = now + SCAN;
+            self.places.doubt(); // a watch that was lost silently is made anew
+        }
+    }
+
+    fn tell(&mut self, scope: &Scope, batch: &mut Batch) {
+        let mut looked = self.look(scope, false);
+        self.last = Instant::now();
+        self.settle(&mut looked);
+        batch.events.extend(self.cursor.tell(&looked.look));
+        self.seen(looked, batch);
+    }
+
+    fn look(&self, scope: &Scope, only_now: bool) -> Looked {
+        let of =
+            |agent: &&&'static dyn Agent| scope.full || scope.agents.contains(agent.card().name);
+        let chosen: Vec<&'static dyn Agent> = agents::ALL.iter().filter(of).copied().collect();
+        let ask = look::Ask { chosen, full: scope.full, only_now };
+        look::look(&self.here, &self.cursor, ask)
+    }
+
+    /// Holds back what contradicts itself, for a moment.
+    fn settle(&mut self, looked: &mut Looked) {
+        let (now, marks) = (Instant::now(), &self.cursor.marks);
+        let mut still = BTreeMap::new();
+        let mut hold = |key: &Key| {
+            let since = self.unsettled.get(key).copied().unwrap_or(now);
+            let mark = marks.get(key);
+            // One that ends takes its name away before its record is whole.
+            let ends =
+                mark.is_some_and(|mark| self.processes.keys().any(|one| mark.is_held_by(one)));
+            let limit = if ends || mark.is_none() { UNNAMED } else { SETTLE };
+            let held = now.duration_since(since) < limit;
+            if held {
+                still.insert(key.clone(), (since, since + limit));
+            }
+            held
+        };
+        for seen in &mut looked.look.sessions {
+            if seen.is_unsettled(marks.get(&seen.key)) {
+                seen.settled &= !hold(&seen.key);
+            }
+        }
+        let missed = marks.iter().filter(|(key, mark)| looked.look.misses(key, mark));
+        let spared = missed.map(|(key, _)| key.clone()).filter(|key| hold(key)).collect();
+        looked.look.spared = spared;
+        self.unsettled.retain(|key, _| !looked.look.agents.contains(&key.agent));
+        for (key, (since, due)) in still {
+            if let Some(agent) = agents::named(&key.agent) {
+                let soon = self.soon.entry(agent.card().name).or_insert(due);
+                *soon = due.min(*soon);
+            }
+            self.unsettled.insert(key, since);
+        }
+    }
+
+    /// Looks again, ever less often, at processes that have named no session.
+    fn await_names(&mut self, looked: &Looked) {
+        let now = Instant::now();
+        let mut still = BTreeMap::new();
+        for seen in looked.look.sessions.iter().filter(|seen| seen.key.is_unnamed()) {
+            let agent = agents::named(&seen.key.agent).map(|agent| agent.card().name);
+            let Some((key, agent)) = seen.session.process.clone().zip(agent) else { continue };
+            let since = self.unnamed.get(&key).copied().unwrap_or(now);
+            let age = now.duration_since(since);
+            if age < SCAN {
+                let due = self.soon.entry(agent).or_insert(now + SCAN);
+                *due = (*due).min(now + age.max(NAMED));
+            }
+            still.insert(key, since);
+        }
+        self.unnamed.retain(|key, _| {
+            let agent = self.processes.get(key);
+            agent.is_some_and(|agent| !looked.look.agents.iter().any(|one| one == agent))
+        });
+        self.unnamed.extend(still);
+    }
+
+    /// Watches what was found.
+    fn seen(&mut self, looked: Looked, batch: &mut Batch) {
+        self.await_names(&looked);
+        for (key, agent) in looked.processes {
+            if !self.processes.contains_key(&key) && self.watch.process(&key).is_ok() {
+                self.processes.insert(key, agent);
+            }
+        }
+        self.arm(&looked.stores, batch);
+        self.problems(looked.problems, batch);
+    }
+
+    /// Watches all places that are known and not watched yet, and looks again where one is new.
+    fn arm(&mut self, stores: &[(&'static str, std::path::PathBuf)], batch: &mut Batch) {
+        let (new, refused) = self.places.arm(&mut self.watch, &observe::environment(), stores);
+        let soon = Instant::now() + MADE;
+        self.soon.extend(new.into_iter().map(|agent| (agent, soon)));
+        let problems = refused.iter().map(|why| self.unwatched(why)).collect();
+        self.problems(problems, batch);
+    }
+
+    fn unwatched(&self, why: &notify::Error) -> Problem {
+        let seconds = SCAN.as_secs();
+        let limit = matches!(why.kind, notify::ErrorKind::MaxFilesWatch);
+        let way = if limit { "; raise fs.inotify.max_user_watches" } else { "" };
+        Problem {
+            agent: "agentctl".to_owned(),
+            path: None,
+            message: format!(
+                "not all can be watched, and is looked at every {seconds} s instead: {why}{way}"
+            ),
+        }
+    }
+
+    /// Tells each problem once, until it is gone.
+    fn problems(&mut self, problems: Vec<Problem>, batch: &mut Batch) {
+        for problem in problems {
+            if self.told.insert(problem.clone()) {
+                batch.problems.push(problem);
+            }
+        }
+    }
+}

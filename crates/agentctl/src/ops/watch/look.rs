@@ -1,0 +1,160 @@
+//! One look for a cursor: the sessions that live, those it has marks of, and what each did since.
+
+use crate::{
+    ops::{Here, locks, observe},
+    places,
+};
+use agentctl_core::{
+    agent::{Agent, Depth},
+    event::{Cursor, Key, Look, Seen, Story},
+    host::{Env, Host},
+    ident::ProcKey,
+    observe::{Candidate, History, Survey},
+    receipt::Launched,
+    select::join_unnamed,
+    story::{self, From},
+    wire::{Problem, Session},
+};
+use jiff::Timestamp;
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+/// How long all agents together may take; who is later is looked at the next time.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What to look at.
+pub(super) struct Ask {
+    pub(super) chosen: Vec<&'static dyn Agent>,
+    /// What has ended since the cursor's floor, too.
+    pub(super) full: bool,
+    /// Only as it is: nothing of what was before.
+    pub(super) only_now: bool,
+}
+
+/// What was seen, and what is to be watched.
+pub(super) struct Looked {
+    pub(super) look: Look,
+    pub(super) processes: Vec<(ProcKey, &'static str)>,
+    pub(super) stores: Vec<(&'static str, PathBuf)>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// One agent's part of it.
+struct Part {
+    agent: &'static str,
+    sessions: Vec<Seen>,
+    stores: Vec<PathBuf>,
+    problems: Vec<Problem>,
+}
+
+/// Looks.
+pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
+    let here = here.again_within(PATIENCE);
+    let at = here.host().table().map_or_else(|_| here.now(), |table| table.taken);
+    let Ask { chosen, full, only_now } = ask;
+    let marks = Arc::new(cursor.clone());
+    let answers = observe::each(&here, &chosen, move |agent, host, env| {
+        let history = match full && !only_now {
+            true => History::Since(marks.floor),
+            false => History::Skip,
+        };
+        let survey = Survey::new(agent, host, env, history);
+        part(survey, &marks, (host, env), only_now)
+    });
+    let (state, machine) = (places::state(), here.host().machine().to_owned());
+    let mut looked = Looked {
+        look: Look {
+            at,
+            agents: Vec::new(),
+            full: full && answers.late.is_empty(),
+            sessions: Vec::new(),
+            spared: Vec::new(),
+            locks: Vec::new(),
+            machine,
+        },
+        processes: Vec::new(),
+        stores: Vec::new(),
+        problems: answers.late,
+    };
+    for part in answers.found {
+        looked.add(part, at);
+    }
+    match state.map(|state| locks::of_people(&state, None)) {
+        Some(Ok((manual, problems))) => {
+            looked.look.locks.extend(manual);
+            looked.problems.extend(problems);
+        }
+        Some(Err(why)) => looked.problems.push(Problem {
+            agent: "agentctl".to_owned(),
+            path: None,
+            message: why.message,
+        }),
+        None => {}
+    }
+    looked
+}
+
+impl Looked {
+    fn add(&mut self, part: Part, at: Timestamp) {
+        let Part { agent, sessions, stores, problems } = part;
+        self.look.agents.push(agent.to_owned());
+        self.stores.extend(stores.into_iter().map(|store| (agent, store)));
+        self.problems.extend(problems);
+        for Seen { session, .. } in &sessions {
+            let holders = session.process.iter().chain(&session.processes);
+            self.processes.extend(holders.map(|key| (key.clone(), agent)));
+            self.look.locks.extend(locks::of_session(session, at));
+        }
+        self.look.sessions.extend(sessions);
+    }
+}
+
+fn part(
+    mut survey: Survey<'_>,
+    cursor: &Cursor,
+    (host, _): (&dyn Host, &Env),
+    only_now: bool,
+) -> Part {
+    let agent = survey.agent;
+    let name = agent.card().name;
+    // What lived is looked for though nothing was written since.
+    let lived = cursor
+        .marks
+        .iter()
+        .filter(|(key, mark)| key.agent == name && !key.is_unnamed() && mark.live == Some(true));
+    for (key, _) in lived {
+        if !survey.candidates.iter().any(|one| one.id.as_ref() == Some(&key.id)) {
+            survey.also(&key.id);
+        }
+    }
+    let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
+    let (sessions, mut unread) = observe::sessions(&survey, &candidates, Depth::Glance);
+    let mut joined = sessions.clone();
+    join_unnamed(&mut joined, |_| agent.card().infers);
+    let mut seen = Vec::new();
+    for (session, candidate) in sessions.into_iter().zip(candidates) {
+        if session.id.is_none() && !joined.contains(&session) {
+            continue;
+        }
+        let key = Key::of(&session, agent.card().infers);
+        let from = match cursor.marks.get(&key) {
+            _ if only_now => From::Now,
+            Some(mark) => From::Mark(mark),
+            None => From::Time(cursor.floor),
+        };
+        let own = |launch: &&Launched| launch.agent == name && launch.session == session.id;
+        let launches = host.launches().iter().filter(|_| session.id.is_some()).filter(own);
+        let told = story::story(agent, host, candidate.stub.as_ref(), (from, launches));
+        let settled = told.is_ok(); // else it is there, and told of once it can be read
+        let story = told.unwrap_or_else(|why| {
+            unread.push(unreadable(name, &session, &why));
+            Story::default()
+        });
+        seen.push(Seen { key, session, story, settled });
+    }
+    let stores = survey.stores.clone();
+    Part { agent: name, sessions: seen, stores, problems: observe::problems(&mut survey, unread) }
+}
+
+fn unreadable(agent: &str, session: &Session, why: &std::io::Error) -> Problem {
+    Problem { agent: agent.to_owned(), path: session.source.clone(), message: why.to_string() }
+}

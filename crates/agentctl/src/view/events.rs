@@ -1,0 +1,65 @@
+//! Events, a line each.
+
+use super::{json::json_line, paint::Paint, words};
+use agentctl_core::{
+    text::one_line,
+    wire::{Event, EventKind, Session, StateName},
+};
+use std::io::{self, IsTerminal, Write};
+
+/// How to show events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// As JSON Lines.
+    Json,
+    /// For people.
+    Lines,
+}
+
+impl Style {
+    /// Scripts for agentctl 1.x read JSON without asking for it; only a terminal shows lines.
+    pub(crate) fn new(json: bool) -> Self {
+        if json || !io::stdout().is_terminal() { Self::Json } else { Self::Lines }
+    }
+}
+
+/// Prints events.
+pub(crate) fn stream(events: &[Event], style: Style) -> io::Result<()> {
+    if style == Style::Json {
+        return events.iter().try_for_each(json_line);
+    }
+    let paint = Paint::stdout();
+    let mut out = io::stdout().lock();
+    for event in events {
+        let when = paint.faint(&words::moment(event.at));
+        writeln!(out, "{when}  {:<16} {}", event.kind.name(), told(paint, event))?;
+    }
+    out.flush()
+}
+
+fn told(paint: Paint, event: &Event) -> String {
+    match (event.kind, &event.session, &event.lock) {
+        (EventKind::Gap, ..) => {
+            let times = [event.from, event.to].map(|at| at.map(words::moment).unwrap_or_default());
+            format!("nobody watched from {} to {}", times[0], times[1])
+        }
+        (EventKind::Cursor, ..) => paint.faint(&format!("--since {}", event.cursor)),
+        (_, Some(session), _) => of_session(paint, event, session),
+        (_, None, Some(lock)) => {
+            let whose = lock.session_id.as_deref().or(lock.by.as_deref()).map(one_line);
+            let dir = words::directory(Some(&lock.directory));
+            whose.map_or(dir.clone(), |whose| format!("{dir}  {}", paint.name(&whose)))
+        }
+        (_, None, None) => String::new(),
+    }
+}
+
+fn of_session(paint: Paint, event: &Event, session: &Session) -> String {
+    let name = words::names(&[session]).concat();
+    let state = |state: Option<StateName>| state.map_or("?", StateName::name);
+    let change = format!("{} → {}", state(event.before), state(event.after));
+    let exit = session.exit_code.filter(|_| event.kind == EventKind::Ended);
+    let exit = exit.map_or_else(String::new, |code| format!(" (exit {code})"));
+    let dir = words::directory(session.cwd.as_deref());
+    format!("{}  {}  {change}{exit}  {dir}", paint.name(&name), one_line(&session.agent))
+}

@@ -1,0 +1,63 @@
+//! What is told of Codex, from a prompt on its terminal to its death.
+
+use rustix::process::Signal;
+
+use super::EXE;
+use crate::support::{Stage, alive, is_real, signal};
+
+#[test]
+fn every_step_of_a_conversation_is_told_once() {
+    let stage = Stage::new();
+    let mut events = stage.watch();
+    let (terminal, id) = stage.chat(&["-a", "on-request"]);
+    assert_eq!(events.told(&id), "session.started: - idle");
+
+    let gate = stage.sandbox.gate("answer");
+    terminal.send(&gate.until());
+    assert_eq!(events.told(&id), "session.working: idle working");
+    gate.open();
+    assert_eq!(events.told(&id), "session.idle: working idle");
+
+    let done = stage.sandbox.root().join("touched");
+    terminal.send(&format!("MOCK:escalate touch {}", done.display()));
+    assert_eq!(events.told(&id), "session.working: idle working");
+    assert_eq!(events.told(&id), "session.waiting: working waiting");
+    terminal.shows("Would you like to run");
+    terminal.press(&["y"]);
+    // Between the leave and the end of the tool nothing may be written down.
+    let mut next = events.told(&id);
+    if next == "session.working: waiting working" {
+        next = events.told(&id);
+    }
+    assert!(next.ends_with(" idle"), "{next}");
+
+    let never = stage.sandbox.gate("never");
+    terminal.send(&never.until());
+    assert_eq!(events.told(&id), "session.working: idle working");
+    stage.asked(&format!("until {}", never.path().display()));
+    let working = stage.becomes(&id, &["idle", "working"], &alive("working", "interactive"));
+    signal(Signal::KILL, is_real(&working, EXE));
+    assert_eq!(events.told(&id), "session.ended: working died");
+    events.are_unique();
+}
+
+/// What was launched is told with its exit code; and so it is by whoever comes later.
+#[test]
+fn a_launch_is_told_to_its_exit() {
+    let stage = Stage::new();
+    let mut events = stage.watch();
+    let cursor = events.cursor();
+    let launched = stage.launch(&["codex", "-p", "MOCK:text hello"]);
+    let id = launched["session"]["id"].as_str().expect("it has an id").to_owned();
+    for told in [
+        "session.started: - idle",
+        "session.working: idle working",
+        "session.idle: working idle",
+        "session.ended: idle done",
+    ] {
+        assert_eq!(events.told(&id), told);
+    }
+    assert_eq!(events.read.last().expect("an event")["session"]["exit_code"], 0);
+    let later = stage.sandbox.agentctl(&["events", "--once", "--json", "--since", &cursor]);
+    assert_eq!(crate::home::of(&later.stdout, &id), events.of_session(&id));
+}

@@ -1,0 +1,147 @@
+//! What happened: from what was told last and what is seen now to the events in between.
+//!
+//! A [`Cursor`] holds a [`Mark`] for each session: what was told of it last. [`Cursor::tell`] compares
+//! the marks with a [`Look`] and moves each mark along with each event, so that whoever goes on from the
+//! cursor of any event is told exactly the rest. Pure: no clock, no files, no agent by name.
+
+mod cursor;
+mod filter;
+mod hash;
+mod locks;
+mod mark;
+mod telling;
+
+pub use cursor::{BadCursor, Cursor};
+pub use filter::Filter;
+pub use mark::{Key, Mark};
+
+use crate::{
+    evidence::Need,
+    proof::Rule,
+    wire::{Event, EventKind, Lock, Session, StateName},
+};
+use jiff::Timestamp;
+
+/// Something that a session's record or our receipts show that it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub what: What,
+    /// How far the record was read with it; a receipt moves nothing.
+    pub upto: u64,
+}
+
+/// What a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// We launched a process for it.
+    Began,
+    /// A turn is open.
+    Opened,
+    /// Its open turn asks a person.
+    Asked(Need),
+    /// Its open turn has ended.
+    Closed,
+    /// More is said of the same end.
+    Refined,
+    /// The process that we launched for it exited.
+    Exited,
+}
+
+/// What a session did since its mark.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Story {
+    /// When the last turn ended before the first step.
+    pub turn: Option<Timestamp>,
+    /// A turn was open before the first step.
+    pub began: bool,
+    /// The steps, oldest first.
+    pub steps: Vec<Step>,
+    /// How far its record was read.
+    pub upto: u64,
+    /// The newest turn is open; `None` where there is no turn.
+    pub open: Option<bool>,
+}
+
+/// A session, as a look saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Which.
+    pub key: Key,
+    /// As it is.
+    pub session: Session,
+    /// What it did since its mark.
+    pub story: Story,
+    /// It is told of now; else it is only known to be there.
+    pub settled: bool,
+}
+
+/// What was seen at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// When processes were looked at.
+    pub at: Timestamp,
+    /// Agents that were wholly looked at: a session of them that is not here is gone.
+    pub agents: Vec<String>,
+    /// All sessions that were written since the cursor's floor are here, not only those that live.
+    pub full: bool,
+    /// The sessions.
+    pub sessions: Vec<Seen>,
+    /// Sessions that were not found, and are not yet taken for gone.
+    pub spared: Vec<Key>,
+    /// What is locked by them, and by people.
+    pub locks: Vec<Lock>,
+    /// This machine.
+    pub machine: String,
+}
+
+impl Seen {
+    /// Its files and processes contradict each other, as they do for a moment while something happens:
+    /// better looked at again soon than told now.
+    pub fn is_unsettled(&self, mark: Option<&Mark>) -> bool {
+        let session = &self.session;
+        let known = mark.and_then(|mark| mark.state);
+        let moved = !self.story.steps.is_empty();
+        // A wrapper looks like what it starts, and holds for a moment what that has left.
+        if self.key.is_unnamed() && mark.is_none()
+            || mark.is_some_and(|mark| mark.is_handed_over(session))
+        {
+            return true;
+        }
+        match session.state {
+            StateName::Unknown => known.is_some_and(|state| state != StateName::Unknown),
+            StateName::Working => moved && self.story.open == Some(false),
+            StateName::Idle => moved && self.story.open == Some(true),
+            // A tool that was called is started, or its end written down, a moment later.
+            StateName::Waiting => {
+                let by_absence = |rule| rule == Rule::ToolNotRunning;
+                known != Some(StateName::Waiting)
+                    && session.because.iter().any(|because| by_absence(because.rule))
+            }
+            // Its parent writes down how it exited.
+            StateName::Done | StateName::Failed | StateName::Stopped | StateName::Died => {
+                let lived = mark.is_some_and(|mark| mark.live == Some(true));
+                lived && session.launch_id.is_some() && session.exit_code.is_none()
+            }
+        }
+    }
+}
+
+/// An event that is not finished: the cursor comes last.
+fn event(kind: EventKind, id: String, at: Timestamp) -> Event {
+    Event {
+        schema: crate::wire::SCHEMA,
+        kind,
+        id,
+        at,
+        cursor: String::new(),
+        before: None,
+        after: None,
+        session: None,
+        lock: None,
+        from: None,
+        to: None,
+    }
+}

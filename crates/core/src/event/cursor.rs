@@ -1,0 +1,322 @@
+//! Where whoever was told stands: a text that needs nothing else to go on from.
+
+use super::{
+    Key, Look, Mark, Seen, event, hash,
+    locks::Held,
+    mark::Counts,
+    telling::{Telling, Told},
+};
+use crate::{
+    derive::{State, Verdict},
+    evidence::{Evidence, Need, Reading, Tool},
+    wire::{Around, Event, EventKind, LockKind, Session, StateName},
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Begins every cursor of this shape.
+const VERSION: &str = "c1.";
+/// What was written this long ago is read by every look that follows: agents write a line down some
+/// moments after the time that stands in it.
+const SLACK: SignedDuration = SignedDuration::from_secs(60);
+
+/// Why a text is no cursor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a cursor of this version: {0}")]
+pub struct BadCursor(String);
+
+/// Where whoever was told stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// Of sessions without a mark, all was told up to here.
+    pub floor: Timestamp,
+    /// Until when somebody looked.
+    pub seen: Timestamp,
+    /// Every session that was alive has a mark: one without was not.
+    pub whole: bool,
+    /// What was told of each session last.
+    pub marks: BTreeMap<Key, Mark>,
+    pub(super) locks: Vec<Held>,
+}
+
+impl Cursor {
+    /// From this moment, of which nothing else is known.
+    pub fn since(at: Timestamp) -> Self {
+        Self { floor: at, seen: at, whole: false, marks: BTreeMap::new(), locks: Vec::new() }
+    }
+
+    /// From what is seen now, as if all of it had been told.
+    pub fn now(look: &Look) -> Self {
+        let mut cursor = Self { whole: true, ..Self::since(look.at) };
+        for seen in unique(look) {
+            let mark = Mark::of(seen, look.at);
+            if !mark.is_over() {
+                cursor.marks.insert(seen.key.clone(), mark);
+            }
+        }
+        cursor.hold(look);
+        cursor
+    }
+
+    /// Nobody watched until now.
+    pub fn gap(&mut self, to: Timestamp) -> Event {
+        let from = self.seen;
+        let to = to.max(from);
+        self.seen = to;
+        let id = hash::name(&[EventKind::Gap.name(), &from.to_string(), &to.to_string()]);
+        let event = Event { from: Some(from), to: Some(to), ..event(EventKind::Gap, id, from) };
+        Event { cursor: self.to_text(), ..event }
+    }
+
+    /// Nothing else happened until now.
+    pub fn here(&self) -> Event {
+        let cursor = self.to_text();
+        let id = hash::name(&[EventKind::Cursor.name(), &cursor]);
+        Event { cursor, ..event(EventKind::Cursor, id, self.seen) }
+    }
+
+    /// What happened since, oldest first; each event has the cursor to go on from after it.
+    pub fn tell(&mut self, look: &Look) -> Vec<Event> {
+        let mut told: Vec<(Key, Told)> = Vec::new();
+        let mut after: Vec<(Key, Mark)> = Vec::new();
+        let sessions = unique(look);
+        for seen in sessions.iter().filter(|seen| seen.settled) {
+            let telling = self.telling(seen, look);
+            after.push((seen.key.clone(), telling.mark));
+            told.extend(telling.told.into_iter().map(|one| (seen.key.clone(), one)));
+        }
+        for (key, mark) in &self.marks {
+            if look.misses(key, mark) && !look.spared.contains(key) {
+                let (ended, mark) = gone(key, mark, look);
+                after.push((key.clone(), mark));
+                told.extend(ended.into_iter().map(|one| (key.clone(), one)));
+            }
+        }
+        told.sort_by(|(a, one), (b, other)| (one.event.at, a).cmp(&(other.event.at, b)));
+        let mut events = Vec::new();
+        for (key, Told { event, mark }) in told {
+            self.marks.insert(key, mark);
+            events.push(Event { cursor: self.to_text(), ..event });
+        }
+        self.marks.extend(after);
+        self.seen = self.seen.max(look.at);
+        events.extend(self.locked(look));
+        self.whole |= look.full;
+        self.forget(look);
+        if let Some(last) = events.last_mut() {
+            last.cursor = self.to_text();
+        }
+        events
+    }
+
+    fn telling<'a>(&self, seen: &'a Seen, look: &Look) -> Telling<'a> {
+        let Seen { key, session, story, .. } = seen;
+        if let Some(mark) = self.marks.get(key) {
+            return Telling::new(key, session, mark.clone()).tell(seen, look, None);
+        }
+        let mut mark = Mark::nothing(self.floor, story.turn);
+        mark.counts.working = u32::from(story.began);
+        let born = session.started_at.filter(|began| *began > self.floor);
+        // What is in no record was not there: when it began is only known to the second.
+        let unrecorded = self.whole && session.source.is_none();
+        let born = born.or(session.started_at.filter(|_| unrecorded));
+        if born.is_some() || self.whole {
+            mark.live = Some(false);
+        }
+        Telling::new(key, session, mark).tell(seen, look, born)
+    }
+
+    /// Moves the floor, and forgets what lies below it.
+    fn forget(&mut self, look: &Look) {
+        if look.full {
+            let recent = look.at.saturating_sub(SLACK).unwrap_or(self.floor);
+            self.floor = self.floor.max(recent);
+        }
+        let floor = self.floor;
+        self.marks.retain(|_, mark| !mark.is_over() || mark.at >= floor);
+    }
+
+    /// As a text.
+    pub fn to_text(&self) -> String {
+        let marks = self.marks.iter().map(|(key, mark)| Row::of(key, mark)).collect();
+        let locks = self.locks.iter().map(Held::to_row).collect();
+        let written = Written {
+            floor: nanos(self.floor),
+            seen: nanos(self.seen),
+            whole: self.whole,
+            marks,
+            locks,
+        };
+        let json = serde_json::to_vec(&written).unwrap_or_default();
+        format!("{VERSION}{}", URL_SAFE_NO_PAD.encode(json))
+    }
+
+    /// From a text that [`Cursor::to_text`] made.
+    pub fn from_text(text: &str) -> Result<Self, BadCursor> {
+        let bad = |why: &dyn ToString| BadCursor(why.to_string());
+        let body = text.strip_prefix(VERSION).ok_or_else(|| bad(&"it begins otherwise"))?;
+        let json = URL_SAFE_NO_PAD.decode(body).map_err(|why| bad(&why))?;
+        let written: Written = serde_json::from_slice(&json).map_err(|why| bad(&why))?;
+        let mut marks = BTreeMap::new();
+        for row in written.marks {
+            let (key, mark) = row.read().ok_or_else(|| bad(&"a mark cannot be read"))?;
+            marks.insert(key, mark);
+        }
+        let locks: Option<Vec<Held>> = written.locks.into_iter().map(Held::from_row).collect();
+        Ok(Self {
+            floor: time(written.floor).ok_or_else(|| bad(&"no time"))?,
+            seen: time(written.seen).ok_or_else(|| bad(&"no time"))?,
+            whole: written.whole,
+            marks,
+            locks: locks.ok_or_else(|| bad(&"a lock cannot be read"))?,
+        })
+    }
+
+    /// Whether a text is meant to be a cursor, of whatever version.
+    pub fn is_meant(text: &str) -> bool {
+        let version = text.strip_prefix('c').and_then(|rest| rest.split_once('.'));
+        version.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+    }
+}
+
+impl Look {
+    /// It should be here, and is not.
+    pub fn misses(&self, key: &Key, mark: &Mark) -> bool {
+        let found = self.sessions.iter().any(|seen| seen.key == *key);
+        !mark.is_over() && !found && self.agents.contains(&key.agent)
+    }
+}
+
+/// Each session once, in the order of their keys, however they were found.
+fn unique(look: &Look) -> Vec<&Seen> {
+    let mut sessions: Vec<&Seen> = look.sessions.iter().collect();
+    sessions.sort_by_key(|seen| (&seen.key, !seen.session.live, &seen.session.source));
+    sessions.dedup_by_key(|seen| &seen.key);
+    sessions
+}
+
+/// Nothing is left of it but its mark: its record was removed, or never written.
+fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
+    let over = Mark { live: Some(false), at: look.at, ..mark.clone() };
+    let named = |seen: &Seen| {
+        let own = seen.session.process.iter().chain(&seen.session.processes);
+        own.into_iter().any(|process| key.is_process(process))
+    };
+    if mark.live != Some(true) || key.is_unnamed() && look.sessions.iter().any(named) {
+        return (
+            Vec::new(),
+            Mark { state: mark.state.filter(|s| *s != StateName::Unknown), ..over },
+        );
+    }
+    let (left, state) = match mark.state {
+        Some(StateName::Working | StateName::Waiting) => (State::Died, StateName::Died),
+        _ => (State::Done, StateName::Done),
+    };
+    let seen = Evidence {
+        agent: key.agent.clone(),
+        id: (!key.is_unnamed()).then(|| key.id.clone()),
+        record: Reading::Absent,
+        holders: Vec::new(),
+        lost: Vec::new(),
+        suspects: Vec::new(),
+        absence: None,
+        blind: None,
+        tool: Tool::NotAsked,
+        stop: None,
+        prompted: None,
+    };
+    let verdict = Verdict { state: left, live: false, because: Vec::new() };
+    let around = Around { host: look.machine.clone(), now: look.at, ..Around::default() };
+    let session = Session::new(seen, verdict, around);
+    let mut telling = Telling::new(key, &session, mark.clone());
+    telling.end(look.at, state);
+    (telling.told, telling.mark)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written {
+    #[serde(rename = "f")]
+    floor: i64,
+    #[serde(rename = "s")]
+    seen: i64,
+    #[serde(rename = "w")]
+    whole: bool,
+    #[serde(rename = "m")]
+    marks: Vec<Row>,
+    #[serde(rename = "l")]
+    locks: Vec<LockRow>,
+}
+
+/// A lock: kind, directory, whose, since when, and its name among events.
+pub(super) type LockRow = (bool, String, String, i64, String);
+
+/// A mark; short, since every event carries all of them.
+#[derive(Serialize, Deserialize)]
+struct Row(
+    (String, String, Option<String>),
+    (Option<String>, Option<Need>, Option<bool>),
+    (Option<i64>, Option<i64>, i64),
+    [u32; 4],
+    u64,
+    (u32, u32),
+);
+
+impl Row {
+    fn of(key: &Key, mark: &Mark) -> Self {
+        let Counts { working, waiting, idle, changed } = mark.counts;
+        Self(
+            (key.agent.clone(), key.id.clone(), key.dir.clone()),
+            (mark.state.map(|state| state.name().to_owned()), mark.need, mark.live),
+            (mark.turn.map(nanos), mark.again.map(nanos), nanos(mark.at)),
+            [working, waiting, idle, changed],
+            mark.upto,
+            (mark.process, mark.shown),
+        )
+    }
+
+    fn read(self) -> Option<(Key, Mark)> {
+        let Self((agent, id, dir), (state, need, live), times, counts, upto, hashes) = self;
+        let ((turn, again, at), (process, shown)) = (times, hashes);
+        let [working, waiting, idle, changed] = counts;
+        let named = |name: String| StateName::ALL.into_iter().find(|state| state.name() == name);
+        let optional = |at: Option<i64>| at.map_or(Some(None), |at| time(at).map(Some));
+        let mark = Mark {
+            state: state.map_or(Some(None), |name| named(name).map(Some))?,
+            need,
+            live,
+            process,
+            turn: optional(turn)?,
+            again: optional(again)?,
+            counts: Counts { working, waiting, idle, changed },
+            upto,
+            at: time(at)?,
+            shown,
+        };
+        Some((Key { agent, id, dir }, mark))
+    }
+}
+
+impl Held {
+    fn to_row(&self) -> LockRow {
+        let manual = self.kind == LockKind::Manual;
+        let Self { directory, whose, since, name, .. } = self;
+        (manual, directory.clone(), whose.clone(), nanos(*since), name.clone())
+    }
+
+    fn from_row((manual, directory, whose, since, name): LockRow) -> Option<Self> {
+        let kind = if manual { LockKind::Manual } else { LockKind::Session };
+        Some(Self { kind, directory, whose, since: time(since)?, name })
+    }
+}
+
+/// Enough for any time from 1677 to 2262; others are moved there.
+fn nanos(at: Timestamp) -> i64 {
+    let nanos = at.as_nanosecond();
+    i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
+}
+
+fn time(nanos: i64) -> Option<Timestamp> {
+    Timestamp::from_nanosecond(nanos.into()).ok()
+}

@@ -1,0 +1,106 @@
+//! Which events are wanted.
+
+use crate::{
+    select::Wanted,
+    wire::{Event, EventKind},
+};
+use std::path::PathBuf;
+
+/// Which events to keep: of each kind of word one must fit, if there is any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    kinds: Vec<EventKind>,
+    /// Names of agents.
+    pub agents: Vec<String>,
+    states: Vec<Wanted>,
+    groups: Vec<String>,
+    /// Directories, with all below them.
+    pub dirs: Vec<PathBuf>,
+}
+
+impl Filter {
+    /// Adds words such as `type=session.ended,agent=codex`; an error says what is wrong with them.
+    pub fn add(&mut self, words: &str) -> Result<(), String> {
+        for word in words.split(',').filter(|word| !word.is_empty()) {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            if value.is_empty() {
+                return Err(format!("{word:?} is not of the form name=value"));
+            }
+            match name {
+                "type" => self.kinds.extend(kinds(value)?),
+                "agent" | "adapter" => self.agents.push(value.to_owned()),
+                "state" => {
+                    let wanted = Wanted::state(value);
+                    let words =
+                        || format!("no such state: {value:?}; {}", Wanted::words().join(", "));
+                    self.states.push(wanted.ok_or_else(words)?);
+                }
+                "group" => self.groups.push(value.to_owned()),
+                "cwd" => self.dirs.push(PathBuf::from(value)),
+                _ => {
+                    return Err(format!(
+                        "cannot filter by {name:?}: type, agent, state, group or cwd"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an event is wanted. Gaps always are: they say that others may be missing.
+    pub fn keeps(&self, event: &Event) -> bool {
+        if matches!(event.kind, EventKind::Gap | EventKind::Cursor) {
+            return true;
+        }
+        let (session, lock) = (event.session.as_deref(), event.lock.as_ref());
+        let agent =
+            session.map(|session| &session.agent).or(lock.and_then(|lock| lock.agent.as_ref()));
+        let group = session.and_then(|session| session.group.as_ref());
+        let cwd = session.and_then(|session| session.cwd.as_ref());
+        let dir = cwd.or(lock.map(|lock| &lock.directory));
+        let state = |wanted: &Wanted| match (wanted, event.after) {
+            (Wanted::State(state), Some(after)) => *state == after,
+            (Wanted::Status(status), Some(after)) => *status == after.status(),
+            (Wanted::State(_) | Wanted::Status(_), None) => false,
+        };
+        let is_in = |dirs: &PathBuf| dir.is_some_and(|dir| dir.starts_with(dirs));
+        (self.kinds.is_empty() || self.kinds.contains(&event.kind))
+            && (self.agents.is_empty() || agent.is_some_and(|agent| self.agents.contains(agent)))
+            && (self.states.is_empty() || self.states.iter().any(state))
+            && (self.groups.is_empty() || group.is_some_and(|group| self.groups.contains(group)))
+            && (self.dirs.is_empty() || self.dirs.iter().any(is_in))
+    }
+}
+
+/// A kind by its name, or all of a family: `session` or `session.*`.
+fn kinds(word: &str) -> Result<Vec<EventKind>, String> {
+    let family = word.strip_suffix(".*").unwrap_or(word);
+    let of = |kind: &EventKind| {
+        let below = kind.name().strip_prefix(family).is_some_and(|rest| rest.starts_with('.'));
+        kind.name() == word || below
+    };
+    let found: Vec<EventKind> = EventKind::ALL.into_iter().filter(of).collect();
+    let names = EventKind::ALL.map(EventKind::name).join(", ");
+    (!found.is_empty()).then_some(found).ok_or_else(|| format!("no such type: {word:?}; {names}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read() {
+        let read = |words: &str| {
+            let mut filter = Filter::default();
+            filter.add(words).map(|()| filter)
+        };
+        let filter = read("type=session.ended,type=lock,agent=codex").unwrap();
+        let kinds = [EventKind::Ended, EventKind::LockTaken, EventKind::LockReleased];
+        assert_eq!((filter.kinds, filter.agents), (kinds.to_vec(), vec!["codex".to_owned()]));
+        assert_eq!(read("type=session.*").unwrap().kinds.len(), 6);
+        assert_eq!(read("").unwrap(), Filter::default());
+        for wrong in ["type", "type=", "type=sess", "state=up", "pid=1", "type=session.endedx"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

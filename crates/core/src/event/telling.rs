@@ -1,0 +1,293 @@
+//! The events of one session: its steps in their order, and then what is seen of it now.
+
+use super::{
+    Key, Look, Mark, Seen, Step, What, event, hash,
+    mark::{Counts, holder, shown},
+};
+use crate::{
+    evidence::Need,
+    proof::Rule,
+    wire::{Because, Event, EventKind, Session, StateName},
+};
+use jiff::Timestamp;
+
+/// An event, and what is told of its session with it.
+pub(super) struct Told {
+    pub(super) event: Event,
+    pub(super) mark: Mark,
+}
+
+/// Tells one session from its mark on.
+pub(super) struct Telling<'a> {
+    key: &'a Key,
+    session: &'a Session,
+    pub(super) mark: Mark,
+    pub(super) told: Vec<Told>,
+}
+
+impl<'a> Telling<'a> {
+    /// From this mark.
+    pub(super) fn new(key: &'a Key, session: &'a Session, mark: Mark) -> Self {
+        Self { key, session, mark, told: Vec::new() }
+    }
+
+    /// All of it. `born` is when it began, if that was never told.
+    pub(super) fn tell(mut self, seen: &Seen, look: &Look, born: Option<Timestamp>) -> Self {
+        let steps = &seen.story.steps;
+        let first = steps.first().map_or(look.at, |step| step.at.min(look.at));
+        let again = self.mark.live == Some(false) && self.session.live;
+        let launched = steps.iter().any(|step| matches!(step.what, What::Began | What::Exited));
+        let unknown = self.session.state == StateName::Unknown && steps.is_empty();
+        let after = if unknown { StateName::Unknown } else { StateName::Idle };
+        if let Some(born) = born {
+            self.mark.live = Some(true);
+            self.say(EventKind::Started, born, after);
+        } else if again && !launched {
+            self.alive(first, after);
+        }
+        // A turn that runs is the present process's, and so are its steps.
+        let runs = matches!(self.session.state, StateName::Working | StateName::Waiting);
+        let opened = steps.iter().rposition(|step| step.what == What::Opened).filter(|_| runs);
+        for (at, step) in steps.iter().enumerate() {
+            if opened == Some(at) {
+                self.handed_over(step.at);
+            }
+            let last = at + 1 == steps.len() && !self.session.live;
+            self.step(step, last);
+        }
+        self.mark.upto = seen.story.upto;
+        self.handed_over(look.at);
+        self.now(look.at);
+        self.mark.process = self.session.process.as_ref().map_or(0, holder);
+        self.change(look.at);
+        self.mark.at = self.mark.at.max(look.at);
+        self
+    }
+
+    fn step(&mut self, step: &Step, last: bool) {
+        match step.what {
+            What::Began => self.alive(step.at, StateName::Idle),
+            What::Opened | What::Asked(_) if self.is_past(step.at) => {}
+            What::Opened => {
+                self.alive(step.at, StateName::Idle);
+                self.turn_to(StateName::Working, None, step.at);
+            }
+            What::Asked(need) => {
+                self.alive(step.at, StateName::Idle);
+                self.turn_to(StateName::Waiting, Some(need), step.at);
+            }
+            What::Closed => {
+                self.alive(step.at, StateName::Idle);
+                // Nothing showed its turn but the end.
+                let new = self.mark.turn != Some(step.at) && self.mark.counts.idle == 0;
+                if new && self.mark.state == Some(StateName::Idle) {
+                    self.turn_to(StateName::Working, None, step.at);
+                }
+                self.turn_to(StateName::Idle, None, step.at);
+                self.turn_ended(step.at);
+            }
+            What::Refined => self.turn_ended(step.at),
+            What::Exited => self.over(step.at, last),
+        }
+        // Last: a step may be more than one event, and is told once all of them are.
+        self.mark.upto = self.mark.upto.max(step.upto);
+        self.amend();
+    }
+
+    /// It was seen at rest since, or the turn has ended: agents write turns down late, and Claude Code
+    /// 2.1.197 a prompt after its answer.
+    fn is_past(&self, at: Timestamp) -> bool {
+        let rested = self.mark.state == Some(StateName::Idle) && at < self.mark.at;
+        rested || self.mark.turn.is_some_and(|ended| at < ended)
+    }
+
+    fn turn_ended(&mut self, at: Timestamp) {
+        if self.mark.turn != Some(at) {
+            self.mark.turn = Some(at);
+            self.mark.counts = Counts::default();
+        }
+    }
+
+    /// The newest event and what follows from it without one go together: between them there is no
+    /// line to go on from.
+    fn amend(&mut self) {
+        if let Some(told) = self.told.last_mut() {
+            told.mark = self.mark.clone();
+        }
+    }
+
+    fn over(&mut self, at: Timestamp, last: bool) {
+        if self.mark.live != Some(true) {
+            return;
+        }
+        let ended = is_ended(self.session.state);
+        self.end(at, if last && ended { self.session.state } else { self.left() });
+    }
+
+    /// Another process has it loaded than before, and that one no longer.
+    fn handed_over(&mut self, at: Timestamp) {
+        let lives = self.mark.live == Some(true) && self.session.live;
+        // Its turn was left open by a process that came before this one.
+        let stale = |because: &Because| because.rule == Rule::TurnOlderThanHolder;
+        let left = self.left() == StateName::Died && self.session.because.iter().any(stale);
+        if self.mark.is_handed_over(self.session) || lives && left {
+            self.end(at, self.left());
+            self.alive(at, StateName::Idle);
+        }
+    }
+
+    /// How it ends if nothing else happens.
+    fn left(&self) -> StateName {
+        match self.mark.state {
+            Some(StateName::Working | StateName::Waiting) => StateName::Died,
+            _ => StateName::Done,
+        }
+    }
+
+    /// What is seen at this moment.
+    fn now(&mut self, at: Timestamp) {
+        let (state, need) = (self.session.state, self.session.waiting_for);
+        let untold = self.mark.state.is_none() && self.told.is_empty();
+        if untold {
+            self.mark.live = Some(self.session.live);
+            (self.mark.state, self.mark.need) = (Some(state), need);
+            let runs = matches!(state, StateName::Working | StateName::Waiting);
+            self.mark.counts.working = self.mark.counts.working.max(u32::from(runs));
+            return;
+        }
+        match state {
+            // Known again: no turn came to rest.
+            StateName::Idle if self.mark.state == Some(StateName::Unknown) => {
+                self.alive(at, StateName::Idle);
+                self.say(EventKind::Changed, at, StateName::Idle);
+            }
+            StateName::Working | StateName::Waiting | StateName::Idle => {
+                self.alive(at, StateName::Idle);
+                self.turn_to(state, need, at);
+            }
+            StateName::Unknown => {
+                if self.session.live {
+                    self.alive(at, StateName::Unknown);
+                }
+                if self.mark.state != Some(StateName::Unknown) {
+                    self.say(EventKind::Changed, at, StateName::Unknown);
+                }
+            }
+            StateName::Done | StateName::Failed | StateName::Stopped | StateName::Died => {
+                if self.mark.live == Some(true) {
+                    let known = self.session.ended_at.filter(|_| self.session.exit_code.is_some());
+                    self.end(known.unwrap_or(at), state);
+                } else if self.mark.state != Some(state) {
+                    self.say(EventKind::Changed, at, state);
+                }
+            }
+        }
+    }
+
+    /// Something else of it.
+    fn change(&mut self, at: Timestamp) {
+        let new = shown(self.session);
+        let state = self.mark.state.unwrap_or(self.session.state);
+        let known = self.mark.shown != 0 && self.mark.shown != new;
+        self.mark.shown = new;
+        match known && self.told.is_empty() {
+            true => self.say(EventKind::Changed, at, state),
+            false => self.amend(), // whoever reads that event sees it there
+        }
+    }
+
+    /// A process has it loaded.
+    fn alive(&mut self, at: Timestamp, after: StateName) {
+        match self.mark.live {
+            Some(true) => {}
+            None => self.mark.live = Some(true),
+            Some(false) => {
+                self.mark.live = Some(true);
+                self.mark.again = Some(at);
+                self.say(EventKind::Started, at, after);
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, at: Timestamp, after: StateName) {
+        self.mark.live = Some(false);
+        self.mark.process = 0;
+        self.say(EventKind::Ended, at, after);
+    }
+
+    /// The state of a session that is loaded.
+    fn turn_to(&mut self, state: StateName, need: Option<Need>, at: Timestamp) {
+        if (self.mark.state, self.mark.need) == (Some(state), need) {
+            return;
+        }
+        let runs = matches!(self.mark.state, Some(StateName::Working | StateName::Waiting));
+        let kind = match state {
+            StateName::Working => EventKind::Working,
+            StateName::Waiting => EventKind::Waiting,
+            StateName::Idle => EventKind::Idle,
+            StateName::Unknown
+            | StateName::Done
+            | StateName::Failed
+            | StateName::Stopped
+            | StateName::Died => return,
+        };
+        // Loaded, and nothing ran: it only begins.
+        if kind == EventKind::Idle && self.mark.state.is_some_and(is_ended) {
+            self.mark.state = Some(StateName::Idle);
+            return;
+        }
+        if kind == EventKind::Waiting && !runs {
+            self.mark.counts.working += 1; // its turn began unseen
+        }
+        self.mark.need = need;
+        self.say(kind, at, state);
+    }
+
+    fn say(&mut self, kind: EventKind, at: Timestamp, after: StateName) {
+        let at = at.max(self.told.last().map_or(Timestamp::MIN, |told| told.event.at));
+        let id = self.id(kind);
+        let before = self.mark.state;
+        self.mark.state = Some(after);
+        if after != StateName::Waiting {
+            self.mark.need = None;
+        }
+        self.mark.at = self.mark.at.max(at);
+        let session = Some(Box::new(self.session.clone()));
+        let event = Event { before, after: Some(after), session, ..event(kind, id, at) };
+        self.told.push(Told { event, mark: self.mark.clone() });
+    }
+
+    /// Of a run, its beginning; of a turn, the end of the one before, and how often that was told since:
+    /// what a record shows has the same id whether it is seen at once or read later.
+    fn id(&mut self, kind: EventKind) -> String {
+        let counts = &mut self.mark.counts;
+        let next = |count: &mut u32| {
+            *count += 1;
+            Some(*count - 1)
+        };
+        let count = match kind {
+            EventKind::Working => next(&mut counts.working),
+            EventKind::Waiting => next(&mut counts.waiting),
+            EventKind::Idle => next(&mut counts.idle),
+            EventKind::Changed => next(&mut counts.changed),
+            EventKind::Started
+            | EventKind::Ended
+            | EventKind::LockTaken
+            | EventKind::LockReleased
+            | EventKind::Gap
+            | EventKind::Cursor => None,
+        };
+        let since = if count.is_some() { self.mark.turn } else { self.mark.again };
+        let since = since.map_or_else(String::new, |since| since.to_string());
+        let Key { agent, id, dir } = self.key;
+        let dir = dir.as_deref().unwrap_or_default();
+        hash::name(&[kind.name(), agent, id, dir, &since, &count.unwrap_or_default().to_string()])
+    }
+}
+
+pub(super) fn is_ended(state: StateName) -> bool {
+    match state {
+        StateName::Done | StateName::Failed | StateName::Stopped | StateName::Died => true,
+        StateName::Working | StateName::Waiting | StateName::Idle | StateName::Unknown => false,
+    }
+}

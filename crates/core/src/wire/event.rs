@@ -1,0 +1,108 @@
+//! What `events` answers: one line for each thing that happened.
+
+use super::{Lock, Session, StateName};
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum EventKind {
+    /// A session began, or was taken up again after it had ended.
+    #[serde(rename = "session.started")]
+    Started,
+    /// A turn runs.
+    #[serde(rename = "session.working")]
+    Working,
+    /// It waits for a person.
+    #[serde(rename = "session.waiting")]
+    Waiting,
+    /// Its turn ended, and it is still loaded.
+    #[serde(rename = "session.idle")]
+    Idle,
+    /// No process has it loaded any more.
+    #[serde(rename = "session.ended")]
+    Ended,
+    /// Something else of it changed: its title, model, branch, directory, or what is known of it.
+    #[serde(rename = "session.changed")]
+    Changed,
+    /// A directory was locked, by a session that works in it or by a person.
+    #[serde(rename = "lock.taken")]
+    LockTaken,
+    /// A directory is no longer locked by that session or person.
+    #[serde(rename = "lock.released")]
+    LockReleased,
+    /// Nobody watched for a while: what came and went meanwhile without a trace is not told.
+    #[serde(rename = "gap")]
+    Gap,
+    /// Nothing more happened so far: where to go on from. Only as the last line of `--once`.
+    #[serde(rename = "cursor")]
+    Cursor,
+}
+
+impl EventKind {
+    /// Every kind.
+    pub const ALL: [Self; 10] = [
+        Self::Started,
+        Self::Working,
+        Self::Waiting,
+        Self::Idle,
+        Self::Ended,
+        Self::Changed,
+        Self::LockTaken,
+        Self::LockReleased,
+        Self::Gap,
+        Self::Cursor,
+    ];
+
+    /// The name as written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Started => "session.started",
+            Self::Working => "session.working",
+            Self::Waiting => "session.waiting",
+            Self::Idle => "session.idle",
+            Self::Ended => "session.ended",
+            Self::Changed => "session.changed",
+            Self::LockTaken => "lock.taken",
+            Self::LockReleased => "lock.released",
+            Self::Gap => "gap",
+            Self::Cursor => "cursor",
+        }
+    }
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Event {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// What happened.
+    #[serde(rename = "type")]
+    pub kind: EventKind,
+    /// A hash of the facts: whoever tells the same thing again tells it under the same id.
+    pub id: String,
+    /// When it happened, as far as a record or a receipt says; else when it was seen.
+    pub at: Timestamp,
+    /// Where to go on from after this line, with `--since`.
+    pub cursor: String,
+    /// The state before, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<StateName>,
+    /// The state that this led to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<StateName>,
+    /// The session as it was when this was told, which may be later than `at`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<Session>>,
+    /// The lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Lock>,
+    /// Of a gap: since when nobody watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Timestamp>,
+    /// Of a gap: until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Timestamp>,
+}
