@@ -109,7 +109,12 @@ impl Places {
         let Some(state) = places::state() else { return };
         let all: BTreeSet<&'static str> =
             agents::ALL.iter().map(|agent| agent.card().name).collect();
-        for dir in [state.join(LAUNCHES), state.join(STOPS), intents::folder(&state)] {
+        for dir in [
+            state.join(LAUNCHES),
+            state.join(STOPS),
+            intents::locks::folder(&state),
+            intents::fuses::folder(&state),
+        ] {
             self.wanted.insert(dir, (false, all.clone()));
         }
     }
