@@ -70,6 +70,8 @@ pub struct Filter {
     pub dirs: Vec<PathBuf>,
     /// By group.
     pub groups: Vec<String>,
+    /// Only those that make no progress.
+    pub stalled: bool,
 }
 
 impl Filter {
@@ -81,7 +83,8 @@ impl Filter {
         let by_dir = self.dirs.is_empty() || self.dirs.iter().any(within);
         let by_group = self.groups.is_empty()
             || session.group.as_ref().is_some_and(|group| self.groups.contains(group));
-        by_state && by_dir && by_group
+        let by_stall = !self.stalled || session.stall.is_some();
+        by_state && by_dir && by_group && by_stall
     }
 }
 

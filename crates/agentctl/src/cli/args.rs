@@ -135,6 +135,9 @@ pub(super) struct List {
     /// Only sessions of this group (may be repeated)
     #[arg(long, value_name = "GROUP")]
     pub(super) group: Vec<String>,
+    /// Only sessions whose turn is open and makes no progress: nothing written for 5 minutes
+    #[arg(long)]
+    pub(super) stalled: bool,
     /// What to sort by
     #[arg(long, value_enum, default_value_t = Sort::Attention, value_name = "KEY")]
     pub(super) sort: Sort,

@@ -36,6 +36,7 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
             wanted,
             dirs: args.cwd.iter().map(|dir| ops::absolute(here, dir)).collect(),
             groups: args.group,
+            stalled: args.stalled,
         },
         order: order(args.sort),
         limit: args.limit,

@@ -61,6 +61,7 @@ fn fields(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
         ("labels", labels(session)),
         ("callback", callback(session)),
         ("exit code", session.exit_code.map(|code| code.to_string())),
+        ("stalled", stall(session, now)),
         ("deadline", deadline(session, now)),
         ("transcript", path(&session.source)),
         ("log", path(&session.log)),
@@ -81,6 +82,14 @@ fn callback(session: &Session) -> Option<String> {
     };
     let both = [named("session", &callback.session), named("agent", &callback.agent)];
     Some(both.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+fn stall(session: &Session, now: Timestamp) -> Option<String> {
+    let stall = session.stall.as_ref()?;
+    let doing = words::doing(stall.doing);
+    let after = stall.after.as_ref().map(|why| format!(", after: {}", one_line(why)));
+    let since = words::age(Some(stall.since), now);
+    Some(format!("{doing} for {since}{}", after.unwrap_or_default()))
 }
 
 fn deadline(session: &Session, now: Timestamp) -> Option<String> {

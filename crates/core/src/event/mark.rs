@@ -155,5 +155,6 @@ pub(super) fn shown(session: &Session) -> u32 {
         &text(&session.group),
         &text(&session.launch_id),
         &cwd.unwrap_or_default(),
+        if session.stall.is_some() { "stalled" } else { "" },
     ])
 }

@@ -12,6 +12,7 @@ mod launch;
 mod locks;
 mod prune;
 mod session;
+mod stall;
 mod state;
 mod worktree;
 
@@ -30,6 +31,7 @@ pub use launch::{DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedHoo
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};
+pub use stall::{Doing, Stall};
 pub use state::{StateName, Status};
 pub use worktree::{
     AtWork, Check, CleanProof, Cleaned, Cleaning, NewWorktree, Verdict, Worktree, Worktrees,

@@ -1,6 +1,6 @@
 //! One session, as programs see it.
 
-use super::{Hook, StateName, Status, hooks};
+use super::{Hook, Stall, StateName, Status, hooks, stall};
 use crate::{
     derive::{self, State, Verdict},
     evidence::{Evidence, Holder, Need, Reading, Record, Role, Tokens, Turn},
@@ -135,6 +135,9 @@ pub struct Session {
     /// That moment has passed, and it is still alive: nobody is there to end it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overdue: bool,
+    /// It makes no progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stall: Option<Stall>,
     /// Commands that are run for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
@@ -221,12 +224,14 @@ impl Session {
             log: None,
             deadline: None,
             overdue: false,
+            stall: None,
             hooks: Vec::new(),
             callback: None,
             version: record.version,
             source: around.source,
             because: verdict.because.into_iter().map(Because::from).collect(),
         };
+        let session = Self { stall: stall::of(&session, &record.turn, now), ..session };
         match launch {
             Some(launch) => session.launched(launch, now),
             None => session,

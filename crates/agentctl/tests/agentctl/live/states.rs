@@ -253,6 +253,7 @@ fn a_live_session_is_told_completely() {
         "kind": "interactive", "host": rustix::system::uname().nodename().to_string_lossy(),
         "cwd": "/home/dev/live", "branch": "main", "model": "claude-opus-4-8", "prompt": "Begin",
         "last": "Done", "started_at": BEGAN, "updated_at": ENDED, "labels": {},
+        "stall": {"since": ENDED, "doing": "quiet"},
         "version": "2.1.197", "source": source, "because": null,
     });
     assert_eq!(session, expected);
@@ -261,4 +262,27 @@ fn a_live_session_is_told_completely() {
 fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot id");
     id.trim_end().to_owned()
+}
+
+/// Nothing was written for days, though its process says that it works.
+#[test]
+fn a_turn_of_which_nothing_comes_is_stalled() {
+    let home = Home::new();
+    home.claude(&id(1), &[prompt("Begin"), reply("Done")]);
+    home.claude(&id(2), &[prompt("Begin"), reply("Done")]);
+    let (quiet, idle) = (home.stand_in(), home.stand_in());
+    home.register(&quiet, &id(1), json!({"status": "busy"}));
+    home.register(&idle, &id(2), json!({"status": "idle"}));
+    let stall =
+        |name: &str| home.run(&["status", name, "--json"]).json()["session"]["stall"].clone();
+    assert_eq!(stall(&id(1)), json!({"since": ENDED, "doing": "quiet"}));
+    assert_eq!(stall(&id(2)), Value::Null);
+    let listed = home.run(&["list", "--stalled", "--json"]).json();
+    let ids: Vec<&Value> =
+        listed["sessions"].as_array().expect("rows").iter().map(|one| &one["id"]).collect();
+    assert_eq!(ids, [&json!(id(1))]);
+    let page = home.run(&["list", "--stalled"]).stdout;
+    assert!(page.contains("working: quiet"), "{page}");
+    let page = home.run(&["status", &id(1)]).stdout;
+    assert!(page.contains("stalled") && page.contains("quiet for "), "{page}");
 }

@@ -1,0 +1,56 @@
+//! A live session that makes no progress, and what it does instead, as far as facts show.
+
+use super::{Session, StateName};
+use crate::{
+    evidence::{Pending, Turn},
+    proof::Rule,
+};
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+/// Whoever says nothing for longer makes no progress.
+const QUIET: SignedDuration = SignedDuration::from_mins(5);
+
+/// Since when nothing came of a turn, and what is known of why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stall {
+    /// When it last wrote something down.
+    pub since: Timestamp,
+    /// What it does.
+    pub doing: Doing,
+    /// What its last try failed with, in the agent's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// What a session does that makes no progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Doing {
+    /// It waits for a tool, whose process runs.
+    Tool,
+    /// It may be trying again after a failure.
+    Retrying,
+    /// Nothing shows what it does.
+    Quiet,
+}
+
+/// What stalls a session at that time, if its turn is open and nothing came of it for long.
+pub(super) fn of(session: &Session, turn: &Turn, now: Timestamp) -> Option<Stall> {
+    let since = session.updated_at.filter(|at| now.duration_since(*at) >= QUIET)?;
+    let after = match turn {
+        Turn::Open { pending: Pending::Retry(why), .. } => Some(why.clone()),
+        Turn::Open { .. } | Turn::Ended { .. } | Turn::None => None,
+    };
+    let runs = session.live && session.state == StateName::Working;
+    let tool = session.because.iter().any(|because| because.rule == Rule::ToolRunning);
+    let doing = match (&after, tool) {
+        (Some(_), _) if session.live => Doing::Retrying,
+        (None, true) if runs => Doing::Tool,
+        (None, false) if runs => Doing::Quiet,
+        (Some(_), _) | (None, _) => return None,
+    };
+    Some(Stall { since, doing, after })
+}
