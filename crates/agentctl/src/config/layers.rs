@@ -137,21 +137,16 @@ impl Config {
     /// A directory that is set.
     pub(crate) fn folder(&self, key: Key) -> Option<PathBuf> {
         let home = env::var_os("HOME").map(PathBuf::from);
-        Some(expanded(self.text(key)?, home.as_deref()))
+        Some(places::from_home(self.text(key)?, home.as_deref()))
     }
 
     fn folders(&self, key: Key, home: Option<&Path>) -> Vec<PathBuf> {
         match self.settings.get(&(key, None)).map(|setting| &setting.value) {
-            Some(Value::List(all)) => all.iter().map(|path| expanded(path, home)).collect(),
+            Some(Value::List(all)) => {
+                all.iter().map(|path| places::from_home(path, home)).collect()
+            }
             Some(Value::Text(_) | Value::Switch(_)) | None => Vec::new(),
         }
-    }
-}
-
-fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix('~'), home) {
-        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-        (Some(_) | None, _) => PathBuf::from(path),
     }
 }
 
@@ -182,7 +177,7 @@ impl Sources<'_> {
         let set = environment.get(&(Key::Cwd, None)).cloned();
         let set = set.or_else(|| looked.config.settings.get(&(Key::Cwd, None)).cloned());
         let set = set.and_then(|setting| match setting.value {
-            Value::Text(path) => Some(expanded(&path, self.home.as_deref())),
+            Value::Text(path) => Some(places::from_home(&path, self.home.as_deref())),
             Value::Switch(_) | Value::List(_) => None,
         });
         let dir = dir.map(Path::to_owned).or(set).or_else(|| env::current_dir().ok());

@@ -80,7 +80,7 @@ fn begin(
     name: HookName,
     again: bool,
 ) -> io::Result<()> {
-    let errand = Errand { name, launch, hooks, receipt, state: session.state.name() };
+    let errand = Errand { name, launch, hooks, receipt, state: session.state };
     let is_new = matches!(launch.runs.of(name), Run::NotRun);
     let ran = if again && !is_new { errand.run_again() } else { errand.run() };
     ran.map(|_| ())

@@ -74,6 +74,9 @@ pub struct Launches {
     pub group: String,
     /// Each of them, in the order in which they were asked for.
     pub slots: Vec<Slot>,
+    /// What went wrong beside them: hooks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
 }
 
 /// One launch of several: a session, or what stood in its way.

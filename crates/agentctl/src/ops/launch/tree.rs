@@ -52,6 +52,11 @@ impl Wanted {
         Ok(Self { repo, branch, base, below })
     }
 
+    /// The same on another branch.
+    pub(crate) fn on(&self, branch: String, base: Option<String>) -> Self {
+        Self { branch, base, ..self.clone() }
+    }
+
     fn new_tree(&self) -> NewTree<'_> {
         NewTree { branch: &self.branch, base: self.base.as_deref(), path: None }
     }
