@@ -248,6 +248,21 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_page_is_read() {
+        let page = include_str!("../../../../docs/MATRIX.md");
+        let (_, rest) = page.split_once("```yaml\n").expect("an example");
+        let (text, _) = rest.split_once("```").expect("its end");
+        let matrix = Matrix::parse(text).expect("it is right");
+        let names = ["claude-opus-4-6", "claude-sonnet-4-5"].map(str::to_owned).to_vec();
+        let more = ["codex-read", "codex-edit", "pi-read", "pi-edit", "gemini"];
+        assert_eq!(
+            super::super::names(&matrix.slots),
+            [names, more.map(str::to_owned).to_vec()].concat()
+        );
+        assert_eq!(matrix.hooks.on_complete.as_deref(), Some("cargo test"));
+    }
+
+    #[test]
     fn several_of_one_entry_have_branches_of_their_own() {
         let text = "matrix:\n- {adapter: [pi, codex], branch: mine, base_branch: main}\n";
         let expected = ["pi - mine-pi main None {}", "codex - mine-codex main None {}"];
