@@ -10,7 +10,7 @@ use crate::{
     write::{fresh, whole},
 };
 use agentctl_core::{
-    launch::Signal,
+    launch::{OF_A_REPOSITORY, Signal},
     receipt::{Exit, HookEnd, HookName, HookVariable, Hooks, Launched, Ran, VARIABLE},
     text::one_line,
     wire::StateName,
@@ -104,8 +104,10 @@ impl Errand<'_> {
         let mut shell = Command::new("/bin/sh");
         shell.arg("-c").arg(command).current_dir(&self.hooks.cwd).process_group(0);
         shell.stdin(Stdio::null()).stdout(out).stderr(twin);
-        // What it starts is no process of the agent's.
-        shell.env_remove(VARIABLE);
+        // What it starts is no process of the agent's, and has its own repository.
+        for name in OF_A_REPOSITORY.iter().copied().chain([VARIABLE]) {
+            shell.env_remove(name);
+        }
         for variable in HookVariable::ALL {
             let value = self.value(*variable).unwrap_or_default().into_vec();
             let value = value.into_iter().filter(|byte| *byte != 0).collect();

@@ -103,6 +103,16 @@ pub struct Slot {
     pub error: Option<Failure>,
 }
 
+/// What any command answers that cannot do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Failed {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// What stood in the way.
+    pub error: Failure,
+}
+
 /// What stood in the way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -22,7 +22,7 @@ pub use config::{Config, ConfigFile, ConfigFiles, FileState, Layer, Setting};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use hooks::{Hook, HookOutcome};
-pub use launch::{DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedHook, Slot};
+pub use launch::{DryRun, DryRuns, DrySlot, Failed, Failure, Launch, Launches, PlannedHook, Slot};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};

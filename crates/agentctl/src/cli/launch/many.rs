@@ -75,15 +75,21 @@ impl<'a> Several<'a> {
         }
         let group = args.what.group.clone();
         let group = group.or_else(|| common.config.text(Key::Group).map(str::to_owned));
+        let group = group.or_else(|| args.key.as_deref().map(ops::launch::group_of));
         let group = group.unwrap_or_else(|| ops::launch::fresh_group(here));
         let repo = args.tree.worktree.as_deref().unwrap_or(&common.cwd);
         let tree = Wanted::new(repo, &common.cwd, String::new(), None)?;
         let names = matrix::names(&slots);
         let slots = slots.into_iter().zip(names).map(|(slot, name)| {
-            let ask = common.ask(slot, &group, &name, &tree);
-            Slot { name, ask }
+            let branch = match &slot.branch {
+                Some(branch) => branch.clone(),
+                None => tree.free(&matrix::branch(&group, &name))?,
+            };
+            let tree = tree.on(branch, args.tree.base_branch.clone().or(slot.base.clone()));
+            let ask = Ask { group: Some(group.clone()), ..common.ask(slot, &name, tree) };
+            Ok(Slot { name, ask })
         });
-        let slots = slots.collect();
+        let slots = slots.collect::<Result<_, Error>>()?;
         Ok(Self { here, args, group, slots })
     }
 
@@ -98,7 +104,7 @@ impl<'a> Several<'a> {
         let begun = ops::launch::many(self.here, &self.slots, |slot, outcome| {
             let Some(progress) = &mut progress else { return };
             match outcome {
-                Ok(begun) => progress.started(&slot.name, &begun.session),
+                Ok(begun) => progress.started(&slot.name, &begun.session, begun.reused),
                 Err(why) => progress.failed(&slot.name, why),
             }
         });
@@ -185,11 +191,9 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    fn ask(&self, slot: matrix::Slot, group: &str, name: &str, tree: &Wanted) -> Ask {
+    fn ask(&self, slot: matrix::Slot, name: &str, tree: Wanted) -> Ask {
         let args = self.args;
         let ask = ask(&self.what, slot.agent, &self.config);
-        let branch = matrix::branch(&slot, group, name);
-        let base = args.tree.base_branch.clone().or(slot.base);
         let mut labels = ask.labels;
         labels.extend(slot.labels);
         labels.extend(self.what.label.iter().cloned());
@@ -205,26 +209,31 @@ impl Common<'_> {
             name: self.what.name.as_ref().map(|all| format!("{all}-{name}")),
             system: args.append_system_prompt.clone(),
             key: args.key.as_ref().map(|all| format!("{all}/{name}")),
-            group: Some(group.to_owned()),
-            place: Place::Wanted(tree.on(branch, base)),
+            place: Place::Wanted(tree),
             ..ask
         }
     }
 }
 
 /// What cannot be meant for several.
-fn off(args: &Launch, slots: &[matrix::Slot]) -> Option<&'static str> {
+fn off(args: &Launch, slots: &[matrix::Slot]) -> Option<String> {
     let other = |slot: &matrix::Slot| slot.agent.card().name != slots[0].agent.card().name;
     if args.tree.branch.is_some() {
-        return Some("--branch names one branch, and every launch needs its own");
+        return Some("--branch names one branch, and every launch needs its own".to_owned());
     }
     if !args.what.more.is_empty() && slots.iter().any(other) {
-        return Some("arguments behind -- are for one agent, and several are named");
+        let why = "arguments behind -- are for one agent, and several are named";
+        return Some(why.to_owned());
     }
-    let branch = |slot: &matrix::Slot| slot.branch.clone();
-    let mut branches: Vec<String> = slots.iter().filter_map(branch).collect();
+    let mut branches: Vec<&String> = slots.iter().filter_map(|slot| slot.branch.as_ref()).collect();
     branches.sort();
-    branches.windows(2).any(|two| two[0] == two[1]).then_some("two launches have the same branch")
+    // A branch is a file to git, and cannot be a folder for others too.
+    let clash = |two: &&[&String]| two[1] == two[0] || two[1].starts_with(&format!("{}/", two[0]));
+    let clash = branches.windows(2).find(clash);
+    clash.map(|two| match two[0] == two[1] {
+        true => format!("two launches have the same branch: {}", two[0]),
+        false => format!("git cannot have both branches: {} and {}", two[0], two[1]),
+    })
 }
 
 fn read(file: &Path) -> Result<Matrix, Error> {

@@ -18,6 +18,12 @@ pub(crate) struct Slot {
     pub(crate) ask: Ask,
 }
 
+/// The name of the group of all launches with this key: whoever repeats one means the same group.
+pub(crate) fn group_of(key: &str) -> String {
+    let name = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, key.as_bytes());
+    format!("g-{}", &name.to_string()[..6])
+}
+
 /// A name for a group that no launch has.
 pub(crate) fn fresh_group(here: &Here) -> String {
     let taken = |group: &str| {

@@ -57,6 +57,18 @@ impl Wanted {
         Self { branch, base, ..self.clone() }
     }
 
+    /// A name like this that no branch has.
+    pub(crate) fn free(&self, name: &str) -> Result<String, Error> {
+        let mut free = name.to_owned();
+        for count in 2.. {
+            if self.repo.commit(&format!("refs/heads/{free}"))?.is_none() {
+                break;
+            }
+            free = format!("{name}-{count}");
+        }
+        Ok(free)
+    }
+
     fn new_tree(&self) -> NewTree<'_> {
         NewTree { branch: &self.branch, base: self.base.as_deref(), path: None }
     }

@@ -131,6 +131,48 @@ fn the_same_key_is_the_same_sessions() {
     assert_eq!(ids(&first), ids(&second));
     assert_eq!((beside(&agents).len(), agents.started()), (3, 2));
     assert_eq!(second["slots"][0]["reused"], true);
+    assert_eq!(
+        (&second["group"], &second["group"]),
+        (&first["group"], &second["slots"][0]["session"]["group"])
+    );
+    let answer = launch(&agents, &words);
+    assert!(answer.stderr.contains("claude-opus was launched before with this key"), "{answer:#?}");
+}
+
+/// Whoever names a group means it, whatever it is called and however often.
+#[test]
+fn a_group_may_have_any_name_and_grow() {
+    let agents = Agents::new();
+    agents.repo();
+    let words = [TWO, IN, &["--group", "my group/../x"]].concat();
+    let branch = |all: &Value| text(all, "/slots/0/session/branch").to_owned();
+    let (first, second) = (told(&agents, 0, &words), told(&agents, 0, &words));
+    assert_eq!(branch(&first), "try/my-group-x/claude-opus");
+    assert_eq!(branch(&second), "try/my-group-x/claude-opus-2");
+    let configured = [TWO, IN, &["--json"]].concat();
+    let configured = [&["launch"], &configured[..]].concat();
+    let mut command = agents.home.agentctl(&configured);
+    let third = agents.home.ask(command.env("AGENTCTL_LAUNCH_GROUP", "set")).json();
+    assert_eq!(text(&third, "/group"), "set");
+}
+
+/// Who is run by a hook of git has variables that mean another repository.
+#[test]
+fn variables_of_another_repository_are_not_handed_on() {
+    let script = Agents::GOOD.replace("began=", "env | grep ^GIT_ >\"$HOME/git\"\nbegan=");
+    let agents = Agents::with(&script);
+    agents.repo();
+    let words = ["launch", "--worktree", "repo", "--branch", "b", "-p", "go"];
+    let words = [&words[..], &["--on-create", "PATH=/bin; env | grep ^GIT_ >$HOME/hook"]].concat();
+    let mut command = agents.home.agentctl(&words);
+    command.env("GIT_DIR", agents.home.work().join("repo/.git")).env("GIT_INDEX_FILE", "x");
+    let answer = agents.home.ask(command.env("GIT_AUTHOR_NAME", "kept"));
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    let seen = |file: &str| fs::read_to_string(agents.home.path(file)).expect("its variables");
+    assert_eq!(
+        (seen("git"), seen("hook")),
+        ("GIT_AUTHOR_NAME=kept\n".to_owned(), "GIT_AUTHOR_NAME=kept\n".to_owned())
+    );
 }
 
 #[test]
@@ -191,7 +233,11 @@ fn a_mistake_in_the_file_is_told_with_its_line() {
         ),
         (
             "prompt: go\ncwd: repo\nmatrix:\n- {adapter: pi, branch: b}\n- {adapter: codex, branch: b}\n",
-            "the same branch",
+            "the same branch: b",
+        ),
+        (
+            "prompt: go\ncwd: repo\nmatrix:\n- {adapter: pi, branch: b}\n- {adapter: codex, branch: b/c}\n",
+            "git cannot have both branches: b and b/c",
         ),
         ("prompt: go\ncwd: none\nmatrix:\n- adapter: pi\n", "cannot work in"),
         ("", "cannot use m.yaml: "),
