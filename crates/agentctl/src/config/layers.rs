@@ -54,7 +54,7 @@ pub(crate) struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) path: PathBuf,
-    /// The place in it and what is there.
+    /// The place in it and what is there, or a space and what is said of the whole.
     pub(crate) text: String,
     /// Only for who asks what is set.
     pub(crate) quiet: bool,
@@ -215,12 +215,22 @@ impl Sources<'_> {
             return looked.seen(Layer::Project, &path, FileState::Absent, None);
         };
         if !project::is_heard(&path, dir) {
-            looked.note(&path, "it belongs to another user, and is ignored".to_owned());
+            looked.note(&path, " it belongs to another user, and is ignored".to_owned());
             return looked.seen(Layer::Project, &path, FileState::Ignored, None);
         }
-        let Some(mut content) = looked.content(Layer::Project, &path) else { return };
         let trust = looked.config.folders(Key::Trust, self.home.as_deref());
         let is_trusted = project::is_trusted(&path, &trust);
+        let before = looked.wrong.len();
+        let content = looked.content(Layer::Project, &path);
+        if !is_trusted {
+            // Whoever can write it is not to keep others from launching there.
+            let place = format!("{}:", path.display());
+            for what in looked.wrong.split_off(before) {
+                let what = what.strip_prefix(&place).unwrap_or(&what);
+                looked.note(&path, format!("{what}; it is ignored"));
+            }
+        }
+        let Some(mut content) = content else { return };
         let (may, may_not): (Vec<Entry>, Vec<Entry>) =
             content.entries.into_iter().partition(|entry| match entry.key.project() {
                 Project::May => true,
