@@ -4,6 +4,7 @@ use super::Ask;
 use crate::{
     error::{Error, Kind},
     git::{NewTree, Repo, Tree},
+    host::PutOff,
     ops::{Here, worktree},
 };
 use agentctl_core::{text::one_line, wire::NewWorktree};
@@ -97,7 +98,13 @@ impl Wanted {
         launch: impl FnOnce(&Ask) -> Result<T, Error>,
     ) -> Result<(T, NewWorktree), Error> {
         self.plan()?;
-        let tree = self.repo.add_worktree(&self.new_tree())?;
+        let half = PutOff::new();
+        let made = self.repo.add_worktree(&self.new_tree());
+        let tree = match (made, PutOff::came()) {
+            (made, false) => made?,
+            (made, true) => return Err(self.broken_off(here, made)),
+        };
+        drop(half);
         match launch(&self.with(ask, tree.clone())) {
             Ok(launched) => Ok((launched, told(&tree))),
             Err(why) => Err(match worktree::undo(here, &self.repo, &tree) {
@@ -108,6 +115,16 @@ impl Wanted {
                     why.hint(hint)
                 }
             }),
+        }
+    }
+
+    /// A signal came while the worktree was made: it is taken back.
+    fn broken_off(&self, here: &Here, made: Result<Tree, Error>) -> Error {
+        let what = "a signal broke it off before anything was started";
+        let error = Error::new(Kind::NotStarted, what);
+        match made.and_then(|tree| worktree::undo(here, &self.repo, &tree)) {
+            Ok(()) => error.hint("its worktree was taken back"),
+            Err(left) => error.hint(left.message),
         }
     }
 

@@ -1,8 +1,12 @@
 //! Several launches of one command, and launches in worktrees.
 
-use crate::home::{Agents, Answer};
+use crate::{
+    home::{Agents, Answer},
+    kills::until,
+};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, io::Read, path::Path, process::Stdio};
 
 /// Names of what stands beside the repository.
 fn beside(agents: &Agents) -> Vec<String> {
@@ -173,6 +177,40 @@ fn variables_of_another_repository_are_not_handed_on() {
         (seen("git"), seen("hook")),
         ("GIT_AUTHOR_NAME=kept\n".to_owned(), "GIT_AUTHOR_NAME=kept\n".to_owned())
     );
+}
+
+/// Whoever breaks it off while files are checked out finds nothing half done.
+#[test]
+fn a_signal_leaves_no_half_made_worktree() {
+    let agents = Agents::new();
+    let repo = agents.repo();
+    fs::write(repo.join(".gitattributes"), "src/* filter=slow\n").expect("a file");
+    agents.own();
+    agents.git(&["add", "."]);
+    agents.git(&["commit", "-qm", "second"]);
+    let smudge =
+        "PATH=/usr/bin:/bin; >$HOME/began; until test -e $HOME/go; do sleep 0.02; done; cat";
+    agents.git(&["config", "filter.slow.smudge", &format!("sh -c '{smudge}'")]);
+    let sh = agents.home.path("bin/sh");
+    std::os::unix::fs::symlink("/bin/sh", sh).expect("a link");
+    let mut command = agents.home.agentctl(&[&["launch"], TWO, IN].concat());
+    let mut launched =
+        command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    until("files are checked out", || agents.home.path("began").exists().then_some(()));
+    let pid = Pid::from_child(&launched);
+    kill_process(pid, Signal::TERM).expect("it is alive");
+    fs::write(agents.home.path("go"), "").expect("a file");
+    let mut said = String::new();
+    launched.stderr.take().expect("a pipe").read_to_string(&mut said).expect("words");
+    let status = launched.wait().expect("its end");
+    assert_eq!(status.code(), Some(6), "{said}");
+    assert!(said.contains("a signal broke it off"), "{said}");
+    assert_eq!(
+        (beside(&agents), branches(&agents)),
+        (vec!["repo".to_owned()], vec!["main".to_owned()]),
+        "{said}"
+    );
+    assert_eq!(agents.started(), 0);
 }
 
 #[test]
