@@ -29,7 +29,7 @@ pub(super) struct Subject<'a> {
 /// What was seen.
 pub(super) struct Seen {
     pub(super) proofs: Vec<CleanProof>,
-    /// Git refuses to remove a worktree with submodules, whatever is in them.
+    /// Git refuses to remove a worktree with submodules, checked out or put away, whatever is in them.
     pub(super) has_submodules: bool,
 }
 
@@ -58,7 +58,7 @@ impl Subject<'_> {
         ];
         proofs.extend(submodules(&inside)?);
         proofs.extend([self.commits()?, self.stash()?]);
-        Ok(Seen { proofs, has_submodules: !inside.submodules.is_empty() })
+        Ok(Seen { proofs, has_submodules: has_submodules(&inside) })
     }
 
     fn locked(&self) -> Result<CleanProof, Error> {
@@ -246,8 +246,12 @@ fn nested(inside: &Inside) -> CleanProof {
     }
 }
 
+fn has_submodules(inside: &Inside) -> bool {
+    !inside.submodules.is_empty() || !inside.put_away.is_empty()
+}
+
 fn submodules(inside: &Inside) -> Result<Option<CleanProof>, Error> {
-    if inside.submodules.is_empty() {
+    if !has_submodules(inside) {
         return Ok(None);
     }
     let mut details = Vec::new();
@@ -256,6 +260,10 @@ fn submodules(inside: &Inside) -> Result<Option<CleanProof>, Error> {
         if !work.is_empty() {
             details.push(format!("{}: {}", shown(dir), work.join(", ")));
         }
+    }
+    for repository in &inside.put_away {
+        let work = git::put_away_work(repository)?;
+        details.extend(work.map(|work| format!("{}: {work}", shown(repository))));
     }
     Ok(Some(match details.is_empty() {
         true => {
