@@ -1,9 +1,11 @@
 //! The work that lies in a worktree: what is changed, unknown, ignored, under way, stashed.
 
 use super::command::{git, parts, path};
-use crate::error::Error;
+use crate::error::{Error, Kind};
+use agentctl_core::text::one_line;
 use std::{
-    fs,
+    fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -155,17 +157,35 @@ pub(crate) fn commits(tree: &Path, only: &Only<'_>) -> Result<Vec<String>, Error
     Ok(lines.filter(|line| !line.is_empty()).collect())
 }
 
-/// Every commit that a name has stood for, as far as git remembers.
+/// Every commit that a name has stood for, as far as git remembers. Git takes what it cannot read for
+/// empty, or answers for another name: what lies there must open.
 pub(crate) fn reflog(tree: &Path, name: &str) -> Result<Vec<String>, Error> {
-    let said = git(tree).words(["reflog", "show", "--format=%H", name, "--"]).ask()?;
-    if !said.yes {
-        return Ok(Vec::new());
+    const NO: i32 = 1;
+    let log = format!("logs/{name}");
+    let file =
+        git(tree).words(["rev-parse", "--path-format=absolute", "--git-path", &log]).path()?;
+    match File::open(&file).and_then(|file| file.metadata()) {
+        Err(why) if why.kind() == ErrorKind::NotFound => {} // never written, or kept in another format
+        Err(why) => return Err(unreadable(&file, &why.to_string())),
+        Ok(stat) if stat.is_file() => {}
+        Ok(_) => return Err(unreadable(&file, "it is no file")),
     }
-    let mut all: Vec<String> =
-        String::from_utf8_lossy(&said.out).lines().map(str::to_owned).collect();
+    let exists = git(tree).words(["reflog", "exists", name]).ask()?;
+    match (exists.yes, exists.code) {
+        (true, _) => {}
+        (false, Some(NO)) => return Ok(Vec::new()),
+        (false, _) => return Err(exists.error()),
+    }
+    let out = git(tree).words(["reflog", "show", "--format=%H", name, "--"]).out()?;
+    let mut all: Vec<String> = String::from_utf8_lossy(&out).lines().map(str::to_owned).collect();
     all.sort();
     all.dedup();
     Ok(all)
+}
+
+fn unreadable(log: &Path, why: &str) -> Error {
+    let log = one_line(&log.to_string_lossy());
+    Error::new(Kind::Io, format!("what was checked out before cannot be told: {log}: {why}"))
 }
 
 /// Refs of this worktree alone, which go with it.

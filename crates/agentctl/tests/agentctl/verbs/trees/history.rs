@@ -77,6 +77,27 @@ fn commits_that_were_left_stay() {
     assert_eq!(trees.git("tree", &["rev-parse", "HEAD@{1}"]), work);
 }
 
+/// Git takes a log that it cannot read for an empty one, and answers with the branch's.
+#[test]
+fn commits_of_a_log_that_cannot_be_read_stay() {
+    let trees = Trees::new();
+    trees.git("tree", &["checkout", "-q", "--detach"]);
+    let work = trees.commit("tree", "work");
+    trees.git("tree", &["checkout", "-q", "b"]);
+    let path = ["rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"];
+    let log = trees.git("tree", &path);
+    fs::rename(&log, trees.at("log")).expect("it was there");
+    fs::create_dir(&log).expect("a folder in its place");
+    trees.own();
+    let answer = trees.clean(&[]);
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    assert!(answer.stdout.contains("what was checked out before cannot be told"), "{answer:#?}");
+    assert_eq!(trees.git("tree", &["cat-file", "-t", &work]), "commit");
+    fs::remove_dir(&log).expect("it is still there");
+    fs::rename(trees.at("log"), &log).expect("it is still there");
+    trees.keeps(&[], &[("commits", "lost")]);
+}
+
 /// The branch remembers what it was reset from; with the branch, that goes.
 #[test]
 fn commits_that_were_reset_away_stay_with_the_branch() {
