@@ -15,7 +15,7 @@ use crate::{
 use agentctl_core::{
     observe::History,
     text::one_line,
-    wire::{AtWork, Problem, SCHEMA, Session, Worktree, Worktrees},
+    wire::{AtWork, Problem, SCHEMA, Session, Verdict, Worktree, Worktrees},
 };
 use std::{path::Path, thread};
 
@@ -36,12 +36,16 @@ pub(crate) fn list(here: &Here, dir: &Path) -> Result<Worktrees, Error> {
 
 /// Removes a worktree that was made for a launch that failed, and its branch, if nobody has used it.
 pub(crate) fn undo(here: &Here, repo: &Repo, tree: &Tree) -> Result<(), Error> {
-    let seen = here.again();
-    if let Some(user) = processes::inside(&seen, &tree.path).users.first() {
-        let path = one_line(&tree.path.to_string_lossy());
-        return Err(Error::new(Kind::Refused, format!("{path} is left as it is: {user}")));
+    let seen = processes::no_process(&here.again(), &tree.path);
+    match seen.verdict {
+        Verdict::Safe => repo.remove_new(tree),
+        Verdict::Lost | Verdict::Never => {
+            let path = one_line(&tree.path.to_string_lossy());
+            let who = seen.details.first().map_or(String::new(), |one| format!(": {one}"));
+            let what = format!("{path} is left as it is: {}{who}", seen.fact);
+            Err(Error::new(Kind::Refused, what))
+        }
     }
-    repo.remove_new(tree)
 }
 
 fn row(tree: &Listed, main: bool) -> Worktree {

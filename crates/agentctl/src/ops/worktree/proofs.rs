@@ -9,7 +9,7 @@ use crate::{
 use agentctl_core::{
     observe::History,
     text::one_line,
-    wire::{Check, CleanProof, StateName, Verdict},
+    wire::{Check, CleanProof, Problem, StateName, Verdict},
 };
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ impl Subject<'_> {
             proof(Check::Main, Verdict::Safe, "it is not the main worktree", Vec::new()),
             self.locked()?,
             self.sessions(&seen),
-            self.processes(&seen),
+            processes::no_process(&seen, path),
             operation(&own),
             changes(&files),
             untracked(&files, &inside),
@@ -86,46 +86,24 @@ impl Subject<'_> {
         let there: Vec<_> =
             there.filter(|one| one.live || one.state == StateName::Unknown).collect();
         let live = there.iter().any(|one| one.live);
-        let details = there.iter().map(|one| {
+        let unread = !found.problems.is_empty();
+        let told = there.iter().map(|one| {
             let pid = one.pid.map(|pid| format!("pid:{pid}"));
             let id = one.id.clone().or(pid).unwrap_or_default();
             format!("{} {} is {}", one.agent, one_line(&id), one.state.name())
         });
-        let details = details.collect();
-        match (there.is_empty(), live) {
-            (true, _) => proof(Check::Sessions, Verdict::Safe, "no live session is in it", details),
-            (false, true) => {
-                proof(Check::Sessions, Verdict::Never, "a live session is in it", details)
+        let details = told.chain(found.problems.iter().map(problem)).collect();
+        let (verdict, fact) = match (live, there.is_empty(), unread) {
+            (true, _, _) => (Verdict::Never, "a live session is in it"),
+            (false, false, _) => {
+                (Verdict::Lost, "nobody can tell whether a session in it has ended")
             }
-            (false, false) => {
-                let fact = "nobody can tell whether a session in it has ended";
-                proof(Check::Sessions, Verdict::Lost, fact, details)
+            (false, true, true) => {
+                (Verdict::Lost, "nobody can tell whether a session is in it: some cannot be read")
             }
-        }
-    }
-
-    fn processes(&self, here: &Here) -> CleanProof {
-        let seen = processes::inside(here, &self.tree.path);
-        if let Some(why) = seen.blind {
-            return proof(Check::Processes, Verdict::Lost, "processes cannot be seen", vec![why]);
-        }
-        if !seen.users.is_empty() {
-            let users = seen.users.iter().map(ToString::to_string).collect();
-            return proof(Check::Processes, Verdict::Never, "processes are in it", users);
-        }
-        if !seen.untold.is_empty() {
-            let fact = "some processes cannot be looked into, and may be in it";
-            return proof(Check::Processes, Verdict::Lost, fact, seen.untold);
-        }
-        let mut fact = "no process works in it or has a file of it open".to_owned();
-        if seen.no_files {
-            fact = "no process works in it; open files are not shown on this machine".to_owned();
-        }
-        if seen.passed > 0 {
-            let count = seen.passed;
-            fact.push_str(&format!(" ({count} of others, who cannot write there, were not asked)"));
-        }
-        proof(Check::Processes, Verdict::Safe, &fact, Vec::new())
+            (false, true, false) => (Verdict::Safe, "no live session is in it"),
+        };
+        proof(Check::Sessions, verdict, fact, details)
     }
 
     /// Ignored files stand in the way, unless they are made again or are in the main worktree too.
@@ -192,6 +170,11 @@ impl Subject<'_> {
         };
         Ok(proof(Check::Stash, Verdict::Safe, &fact, Vec::new()))
     }
+}
+
+fn problem(problem: &Problem) -> String {
+    let path = problem.path.as_ref().map(|path| format!(" {}:", shown(path)));
+    format!("{}:{} {}", problem.agent, path.unwrap_or_default(), one_line(&problem.message))
 }
 
 fn operation(own: &Path) -> CleanProof {
@@ -274,7 +257,12 @@ fn submodules(inside: &Inside) -> Result<Option<CleanProof>, Error> {
     }))
 }
 
-fn proof(check: Check, verdict: Verdict, fact: &str, details: Vec<String>) -> CleanProof {
+pub(super) fn proof(
+    check: Check,
+    verdict: Verdict,
+    fact: &str,
+    details: Vec<String>,
+) -> CleanProof {
     CleanProof { check, verdict, fact: fact.to_owned(), details }
 }
 

@@ -140,9 +140,13 @@ fn what_cannot_be_read_stays() {
     let trees = Trees::new();
     trees.write("tree/closed/work", "work\n");
     let closed = trees.at("tree/closed");
+    let insist = ["--force", "--yes"];
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("our folder");
     if trees.agents.home.user().is_some() {
-        trees.keeps(&["--force", "--yes"], &[("nested", "never")]);
+        trees.keeps(&insist, &[("nested", "never")]);
+        // Its files can be listed, and not what they are.
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o444)).expect("our folder");
+        trees.keeps(&insist, &[("untracked", "lost"), ("nested", "never")]);
     }
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("our folder");
     assert_eq!(trees.read("tree/closed/work"), "work\n");
