@@ -1,5 +1,6 @@
 //! One call of the `git` command, and what it says when it fails.
 
+use super::names::place;
 use crate::error::{Error, Kind};
 use agentctl_core::text::one_line;
 use std::{
@@ -160,8 +161,10 @@ impl Said {
         }
         if is("dubious ownership") {
             let what = format!("git does not trust {dir}: it belongs to another user");
-            return Error::new(Kind::Refused, what)
-                .hint(format!("if you do, run `git config --global --add safe.directory {dir}`"));
+            return Error::new(Kind::Refused, what).hint(format!(
+                "if you do, run `git config --global --add safe.directory {}`",
+                place(&self.dir)
+            ));
         }
         if is("cannot change to") {
             return Error::new(Kind::Usage, format!("cannot work in {dir}: it is not there"));

@@ -22,6 +22,7 @@ pub(crate) use diff::{Binary, Sides};
 pub(crate) use inside::{
     Inside, inside, is_also_in, is_link, is_made_again, put_away_work, submodule_work,
 };
+pub(crate) use names::place;
 pub(crate) use remove::Removal;
 pub(crate) use repo::{Repo, head};
 pub(crate) use trees::Listed;

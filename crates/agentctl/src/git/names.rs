@@ -1,6 +1,17 @@
 //! Names of branches and of the directories made for them.
 
+use agentctl_core::{proof::shell_word, text::one_line};
 use std::path::{Path, PathBuf};
+
+/// A path as a person may hand it to a shell.
+pub(crate) fn place(path: &Path) -> String {
+    word(&path.to_string_lossy())
+}
+
+/// A name as a person may hand it to a shell.
+pub(crate) fn word(name: &str) -> String {
+    shell_word(&one_line(name))
+}
 
 /// Where the worktree of a branch goes: beside the repository, as agentctl 1.x named it.
 pub(super) fn beside(main: &Path, branch: &str, is_free: impl Fn(&Path) -> bool) -> PathBuf {

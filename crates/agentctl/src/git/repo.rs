@@ -37,7 +37,8 @@ impl Repo {
 
     /// Every worktree that git has written down, the main one first.
     pub(crate) fn trees(&self) -> Result<Vec<Listed>, Error> {
-        let mut trees = listed(&self.root)?;
+        // Asked of the main one: that from which the repository was found may be gone by now.
+        let mut trees = listed(&self.main)?;
         // Of a submodule, git names the directory where it keeps the repository.
         if let Some(first) = trees.first_mut() {
             first.path.clone_from(&self.main);

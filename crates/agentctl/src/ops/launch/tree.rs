@@ -53,7 +53,7 @@ impl Wanted {
     }
 
     fn new_tree(&self) -> NewTree<'_> {
-        NewTree { branch: &self.branch, base: self.base.as_deref(), path: None }
+        NewTree { branch: &self.branch, base: self.base.as_deref() }
     }
 
     /// The ask, as it would be with the worktree; nothing is made.

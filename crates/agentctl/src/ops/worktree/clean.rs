@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::{Error, Kind},
-    git::{Listed, Removal, Repo},
+    git::{Listed, Removal, Repo, place},
     ops::dirs::{Claim, Claimed},
     places,
 };
@@ -92,7 +92,7 @@ fn one(
     let _claimed = claimed.transpose()?;
     let delete_branch = ask.delete_branch && tree.branch.is_some();
     if delete_branch {
-        is_alone(&repo, &tree)?;
+        unshared(&repo, &tree)?;
     }
     let subject = Subject { here, state, repo: &repo, tree: &tree, main, delete_branch };
     let seen = subject.look()?;
@@ -131,11 +131,10 @@ fn one(
     Ok(remove(&subject, &seen, cleaned))
 }
 
-/// No other worktree has the branch checked out, as `git worktree add --force` allows.
-fn is_alone(repo: &Repo, tree: &Listed) -> Result<(), Error> {
-    let trees = repo.trees()?;
-    let same = |other: &&Listed| other.branch == tree.branch && other.path != tree.path;
-    match trees.iter().find(same) {
+/// Refuses a branch that another worktree needs: `git worktree add --force` checks one out twice.
+fn unshared(repo: &Repo, tree: &Listed) -> Result<(), Error> {
+    let branch = tree.branch.as_deref().unwrap_or_default();
+    match repo.holder(branch, Some(&tree.path))? {
         None => Ok(()),
         Some(other) => {
             let path = one_line(&other.path.to_string_lossy());
@@ -188,7 +187,7 @@ fn found(path: &Path, only: Option<&Repo>) -> Result<(Repo, Listed, bool), Error
     if repo.root != *path {
         let root = one_line(&repo.root.to_string_lossy());
         return Err(Error::new(Kind::Refused, format!("{shown} is only a directory of {root}"))
-            .hint(format!("name the whole worktree: {root}")));
+            .hint(format!("name the whole worktree: {}", place(&repo.root))));
     }
     let mut trees = repo.trees()?;
     let at = trees.iter().position(|tree| tree.path == *path).ok_or_else(|| {
@@ -205,7 +204,7 @@ fn hint(cleaned: &Cleaned, delete_branch: bool) -> Option<String> {
     let stands = |verdict| move |proof: &&CleanProof| proof.verdict == verdict;
     let never = cleaned.proofs.iter().find(stands(Verdict::Never));
     let first = never.or_else(|| cleaned.proofs.iter().find(stands(Verdict::Lost)))?;
-    let path = one_line(&cleaned.path.to_string_lossy());
+    let path = place(&cleaned.path);
     Some(match (first.check, first.verdict) {
         (Check::Main, _) => "only worktrees that were added to a repository are removed".to_owned(),
         (Check::Locked, _) => {
@@ -223,7 +222,16 @@ fn hint(cleaned: &Cleaned, delete_branch: bool) -> Option<String> {
         (Check::Commits, _) if delete_branch => {
             "push them, or leave --delete-branch out: then they stay on the branch".to_owned()
         }
-        _ => {
+        (
+            Check::Operation
+            | Check::Changes
+            | Check::Untracked
+            | Check::Ignored
+            | Check::Submodules
+            | Check::Commits
+            | Check::Stash,
+            _,
+        ) => {
             "commit and push what you need; --force removes it all the same, and says what is lost"
                 .to_owned()
         }

@@ -54,6 +54,36 @@ fn a_branch_that_another_worktree_needs_is_not_deleted() {
     assert_eq!(trees.git("second", &["status", "--porcelain"]), "");
 }
 
+/// Somebody commits between the last look and the deletion.
+#[test]
+fn a_branch_that_moves_at_the_last_moment_is_not_deleted() {
+    let trees = Trees::new();
+    let words = ["commit-tree", "-p", "b", "-m", "work", "b^{tree}"];
+    let work = trees.git("repo", &words);
+    let moves =
+        format!("/usr/bin/git -C '{}' update-ref refs/heads/b {work}", trees.at("repo").display());
+    trees.fake_git(&format!("*'branch --quiet -D'*|*'update-ref '*) {moves} ;;"));
+    let answer = trees.clean(&["--delete-branch"]);
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    assert_eq!(trees.git("repo", &["rev-parse", "b"]), work);
+    let one = &answer.json()["worktrees"][0];
+    assert_eq!((&one["removed"], &one["branch_deleted"]), (&true.into(), &false.into()));
+    assert!(one["message"].to_string().contains("its branch stays"), "{one:#}");
+}
+
+/// A rebase comes back to its branch, which is checked out nowhere meanwhile.
+#[test]
+fn a_branch_that_is_rebased_elsewhere_is_not_deleted() {
+    let trees = torn();
+    assert!(!trees.try_git("tree", &["rebase", "-q", "main"]).0);
+    trees.git("repo", &["worktree", "add", "-q", "--force", "../second", "b"]);
+    let clean = ["worktree", "clean", "./second", "--delete-branch", "--force", "--yes"];
+    let answer = trees.run(&clean);
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    assert!(trees.at("second/file").exists());
+    assert!(trees.git("repo", &["branch", "--list", "b"]).contains('b'));
+}
+
 #[test]
 fn commits_of_a_detached_head_stay() {
     let trees = Trees::new();
