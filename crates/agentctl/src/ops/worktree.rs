@@ -26,7 +26,7 @@ pub(crate) fn list(here: &Here, dir: &Path) -> Result<Worktrees, Error> {
     let found = list::list(here, &list::Ask::every(History::All));
     let mut problems = found.problems;
     let mut worktrees: Vec<Worktree> =
-        trees.iter().enumerate().map(|(at, tree)| row(tree, at == 0)).collect();
+        trees.iter().enumerate().map(|(at, tree)| row(tree, Role::of(at))).collect();
     problems.extend(count_all(&mut worktrees, &trees));
     for (row, tree) in worktrees.iter_mut().zip(&trees) {
         row.sessions = at_work(&found.sessions, &trees, tree);
@@ -48,12 +48,28 @@ pub(crate) fn undo(here: &Here, repo: &Repo, tree: &Tree) -> Result<(), Error> {
     }
 }
 
-fn row(tree: &Listed, main: bool) -> Worktree {
+/// What a worktree is to its repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// It holds the repository.
+    Main,
+    /// It was added to it.
+    Added,
+}
+
+impl Role {
+    /// By its place in git's list, where the main one is first.
+    fn of(place: usize) -> Self {
+        if place == 0 { Self::Main } else { Self::Added }
+    }
+}
+
+fn row(tree: &Listed, role: Role) -> Worktree {
     Worktree {
         path: tree.path.clone(),
         branch: tree.branch.clone(),
         head: tree.head.clone(),
-        main,
+        main: role == Role::Main,
         locked: tree.locked.clone(),
         prunable: tree.prunable.clone(),
         operation: None,

@@ -1,7 +1,7 @@
 //! Removes worktrees that can be proved safe, and others only where somebody insists.
 
 use super::{
-    Here,
+    Here, Role,
     proofs::{Seen, Subject},
     targets::meant,
 };
@@ -41,21 +41,17 @@ pub(crate) enum Leave<'a> {
 /// Looks at each worktree that is meant, and removes it if it can go. One that cannot keeps no other.
 pub(crate) fn clean(here: &Here, ask: &Ask<'_>) -> Result<Cleaning, Error> {
     let state = places::known_state()?;
-    let mut answer = Cleaning {
-        schema: SCHEMA,
-        dry_run: ask.dry_run,
-        worktrees: Vec::new(),
-        refused: Vec::new(),
-    };
-    let mut done: Vec<PathBuf> = Vec::new();
     let only = ask.repo.map(Repo::find).transpose()?;
+    let cleaner = Cleaner { here, ask, state: &state, only: only.as_ref() };
+    let (mut worktrees, mut refused) = (Vec::new(), Vec::new());
+    let mut done: Vec<PathBuf> = Vec::new();
     for target in ask.targets {
         let mut refuse = |why: Error| {
             let (name, message, hint) = (target.clone(), why.message, why.hint);
-            answer.refused.push(Unstopped { name, message, hint });
+            refused.push(Unstopped { name, message, hint });
         };
-        let places = match meant(here, target) {
-            Ok(places) => places,
+        let meant = match meant(here, target) {
+            Ok(meant) => meant,
             // A single word that means nothing is the answer.
             Err(why) if ask.targets.len() == 1 => return Err(why),
             Err(why) => {
@@ -63,40 +59,78 @@ pub(crate) fn clean(here: &Here, ask: &Ask<'_>) -> Result<Cleaning, Error> {
                 continue;
             }
         };
-        for place in places {
+        meant.unknown.into_iter().for_each(&mut refuse);
+        for place in meant.places {
             if done.contains(&place) {
                 continue;
             }
-            match one(here, ask, (&state, only.as_ref()), &place) {
-                Ok(cleaned) => answer.worktrees.push(cleaned),
+            match cleaner.one(&place) {
+                Ok(cleaned) => worktrees.push(cleaned),
                 Err(why) => refuse(why),
             }
             done.push(place);
         }
     }
-    Ok(answer)
+    Ok(Cleaning { schema: SCHEMA, dry_run: ask.dry_run, worktrees, refused })
 }
 
-fn one(
-    here: &Here,
-    ask: &Ask<'_>,
-    (state, only): (&Path, Option<&Repo>),
-    path: &Path,
-) -> Result<Cleaned, Error> {
-    let (repo, tree, main) = found(path, only)?;
-    let who = format!("`agentctl worktree clean`, pid {}", std::process::id());
-    // While this is held, nobody launches there.
-    let claim = Claim { state, dir: &tree.path, sharing: Sharing::Alone, who: &who };
-    let busy = |why: Error| why.hint("wait until it has its session, and look again");
-    let claimed = (!main).then(|| Claimed::alone(&tree.path, &claim).map_err(busy));
-    let _claimed = claimed.transpose()?;
-    let delete_branch = ask.delete_branch && tree.branch.is_some();
-    if delete_branch {
-        unshared(&repo, &tree)?;
+/// What is the same for all of them.
+struct Cleaner<'a> {
+    here: &'a Here,
+    ask: &'a Ask<'a>,
+    /// The directory of our state.
+    state: &'a Path,
+    /// The repository that they must be of.
+    only: Option<&'a Repo>,
+}
+
+impl Cleaner<'_> {
+    fn one(&self, path: &Path) -> Result<Cleaned, Error> {
+        let Found { repo, tree, role } = found(path, self.only)?;
+        let who = format!("`agentctl worktree clean`, pid {}", std::process::id());
+        // While this is held, nobody launches there.
+        let claim =
+            Claim { state: self.state, dir: &tree.path, sharing: Sharing::Alone, who: &who };
+        let busy = |why: Error| why.hint("wait until it has its session, and look again");
+        let claimed = match role {
+            Role::Main => None,
+            Role::Added => Some(Claimed::alone(&tree.path, &claim).map_err(busy)?),
+        };
+        let delete_branch = self.ask.delete_branch && tree.branch.is_some();
+        if delete_branch {
+            unshared(&repo, &tree)?;
+        }
+        let (here, state) = (self.here, self.state);
+        let subject = Subject { here, state, repo: &repo, tree: &tree, role, delete_branch };
+        let answer = self.decide(&subject);
+        drop(claimed);
+        answer
     }
-    let subject = Subject { here, state, repo: &repo, tree: &tree, main, delete_branch };
-    let seen = subject.look()?;
-    let mut cleaned = Cleaned {
+
+    fn decide(&self, subject: &Subject<'_>) -> Result<Cleaned, Error> {
+        let seen = subject.look()?;
+        let cleaned = untouched(subject.tree, &seen);
+        let is = |verdict| seen.proofs.iter().any(|proof| proof.verdict == verdict);
+        if is(Verdict::Never) || is(Verdict::Lost) && matches!(self.ask.leave, Leave::OnlySafe) {
+            let hint = hint(&cleaned, self.ask.delete_branch);
+            return Ok(Cleaned { hint, ..cleaned });
+        }
+        let cleaned = Cleaned { forced: is(Verdict::Lost), ..cleaned };
+        if self.ask.dry_run {
+            let branch_deleted = subject.delete_branch;
+            return Ok(Cleaned { removed: true, branch_deleted, ..cleaned });
+        }
+        match (cleaned.forced, self.ask.leave) {
+            (true, Leave::IfTold(asks)) => asked(subject, &seen, cleaned, asks),
+            (true | false, Leave::OnlySafe) | (false, Leave::IfTold(_)) => {
+                Ok(remove(subject, &seen, cleaned))
+            }
+        }
+    }
+}
+
+fn untouched(tree: &Listed, seen: &Seen) -> Cleaned {
+    Cleaned {
         path: tree.path.clone(),
         branch: tree.branch.clone(),
         removed: false,
@@ -105,30 +139,33 @@ fn one(
         proofs: seen.proofs.clone(),
         message: None,
         hint: None,
+    }
+}
+
+/// Removes what is not safe, if whoever is asked says yes to just that.
+fn asked(
+    subject: &Subject<'_>,
+    seen: &Seen,
+    cleaned: Cleaned,
+    asks: &dyn Fn(&Cleaned) -> Result<bool, Error>,
+) -> Result<Cleaned, Error> {
+    let left = |message: &str, hint: Option<&str>, cleaned: Cleaned| Cleaned {
+        forced: false,
+        message: Some(message.to_owned()),
+        hint: hint.map(str::to_owned),
+        ..cleaned
     };
-    let is = |verdict| seen.proofs.iter().any(|proof| proof.verdict == verdict);
-    if is(Verdict::Never) || is(Verdict::Lost) && matches!(ask.leave, Leave::OnlySafe) {
-        cleaned.hint = hint(&cleaned, ask.delete_branch);
-        return Ok(cleaned);
+    if !asks(&cleaned)? {
+        return Ok(left("it was left as it is", None, cleaned));
     }
-    cleaned.forced = is(Verdict::Lost);
-    if ask.dry_run {
-        return Ok(Cleaned { removed: true, branch_deleted: delete_branch, ..cleaned });
+    // Who was asked took their time.
+    let again = subject.look()?;
+    if losses(&again) != losses(seen) {
+        let cleaned = Cleaned { proofs: again.proofs, ..cleaned };
+        let hint = Some("look again, and decide again");
+        return Ok(left("it has changed since you were asked", hint, cleaned));
     }
-    if let (true, Leave::IfTold(asks)) = (cleaned.forced, ask.leave) {
-        if !asks(&cleaned)? {
-            cleaned.message = Some("it was left as it is".to_owned());
-            return Ok(Cleaned { forced: false, ..cleaned });
-        }
-        // Who was asked took their time.
-        let again = subject.look()?;
-        if losses(&again) != losses(&seen) {
-            cleaned.message = Some("it has changed since you were asked".to_owned());
-            cleaned.hint = Some("look again, and decide again".to_owned());
-            return Ok(Cleaned { forced: false, proofs: again.proofs, ..cleaned });
-        }
-    }
-    Ok(remove(&subject, &seen, cleaned))
+    Ok(remove(subject, seen, cleaned))
 }
 
 /// Refuses a branch that another worktree needs: `git worktree add --force` checks one out twice.
@@ -169,8 +206,15 @@ fn remove(subject: &Subject<'_>, seen: &Seen, mut cleaned: Cleaned) -> Cleaned {
     cleaned
 }
 
+/// A worktree that is meant.
+struct Found {
+    repo: Repo,
+    tree: Listed,
+    role: Role,
+}
+
 /// The worktree whose top this directory is.
-fn found(path: &Path, only: Option<&Repo>) -> Result<(Repo, Listed, bool), Error> {
+fn found(path: &Path, only: Option<&Repo>) -> Result<Found, Error> {
     let shown = one_line(&path.to_string_lossy());
     if !path.is_dir() {
         return Err(Error::new(Kind::Refused, format!("{shown} is gone"))
@@ -196,7 +240,7 @@ fn found(path: &Path, only: Option<&Repo>) -> Result<(Repo, Listed, bool), Error
     })?;
     let mut tree = trees.swap_remove(at);
     tree.path = path.to_owned();
-    Ok((repo, tree, at == 0))
+    Ok(Found { repo, tree, role: Role::of(at) })
 }
 
 /// The way out of what stands in the way first.

@@ -1,6 +1,6 @@
 //! Everything that must hold before a worktree is removed, each looked at and told by itself.
 
-use super::{Here, processes};
+use super::{Here, Role, processes};
 use crate::{
     error::Error,
     git::{self, Files, Inside, Keep, Listed, Look, Only, Repo},
@@ -20,8 +20,7 @@ pub(super) struct Subject<'a> {
     pub(super) state: &'a Path,
     pub(super) repo: &'a Repo,
     pub(super) tree: &'a Listed,
-    /// It holds the repository.
-    pub(super) main: bool,
+    pub(super) role: Role,
     /// Its branch is to go too.
     pub(super) delete_branch: bool,
 }
@@ -36,7 +35,7 @@ pub(super) struct Seen {
 impl Subject<'_> {
     /// Looks at everything, now.
     pub(super) fn look(&self) -> Result<Seen, Error> {
-        if self.main {
+        if self.role == Role::Main {
             let fact = "it is the main worktree, which holds the repository";
             let proofs = vec![proof(Check::Main, Verdict::Never, fact, Vec::new())];
             return Ok(Seen { proofs, has_submodules: false });

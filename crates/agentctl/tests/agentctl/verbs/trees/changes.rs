@@ -1,9 +1,12 @@
 //! What sessions changed: `diff` and `compare`.
 
 use super::Trees;
-use crate::home::lines::{id, prompt, reply};
+use crate::home::lines::{codex_open, id, prompt, reply};
 use serde_json::{Value, json};
-use std::{fs, os::unix::ffi::OsStrExt};
+use std::{
+    fs,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+};
 
 impl Trees {
     /// An ended session in a directory, launched at this commit if one is named; `more` is in its receipt.
@@ -223,4 +226,35 @@ fn a_group_is_compared_side_by_side() {
     assert_eq!(lines.len(), 4, "{shown:#?}");
     assert!(lines[1].contains("+1 -0") && lines[2].contains("+0 -1"), "{shown:#?}");
     assert_eq!(trees.run(&["compare", "nobody"]).code, Some(3));
+}
+
+/// Another agent has the id of one, and a registry cannot be read: the others are compared.
+#[test]
+fn one_bad_session_of_a_group_hides_no_other() {
+    let trees = Trees::new();
+    let base = trees.git("repo", &["rev-parse", "main"]);
+    for number in [1, 2] {
+        trees.session(number, "tree", json!({"base": base, "group": "g-1"}));
+    }
+    trees.agents.home.codex(&id(2), &codex_open(&id(2), "Begin"));
+    let closed = trees.agents.home.claude(&id(3), &[prompt("Begin"), reply("Done")]);
+    let receipt = json!({"base": base, "group": "g-1"});
+    trees.agents.receipt("l3", &trees.agents.launched("l3", &id(3), receipt));
+    trees.own();
+    fs::set_permissions(closed, fs::Permissions::from_mode(0o000)).expect("our file");
+    let answer = trees.run(&["compare", "g-1", "--json"]);
+    let found = answer.json();
+    let told: Vec<(&Value, &Value)> = found["rows"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|row| (&row["session"]["agent"], &row["session"]["id"]))
+        .filter(|(_, one)| **one != json!(id(3)))
+        .collect();
+    let agent = json!("claude-code");
+    assert_eq!(told, [(&agent, &json!(id(1))), (&agent, &json!(id(2)))], "{found:#}");
+    if trees.agents.home.user().is_some() {
+        assert_eq!(answer.code, Some(8), "{answer:#?}");
+        assert_eq!(found["problems"].as_array().map(Vec::len), Some(1), "{found:#}");
+    }
 }

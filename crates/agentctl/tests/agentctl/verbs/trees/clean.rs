@@ -136,6 +136,36 @@ fn a_session_and_a_group_name_their_worktrees() {
     assert!(!trees.at("other").exists());
 }
 
+/// A session of a group that cannot be told is no reason to say nothing.
+#[test]
+fn a_group_that_cannot_be_told_is_refused() {
+    let trees = Trees::new();
+    let launched = |name: &str, number| {
+        trees.agents.launched(name, &id(number), json!({"group": "g-2", "repo": trees.at("repo")}))
+    };
+    trees.agents.receipt("l9", &launched("l9", 9));
+    trees.own();
+    let nothing = trees.run(&["worktree", "clean", "g-2", "--json"]);
+    assert_eq!(nothing.code, Some(3), "{nothing:#?}");
+    group(&trees);
+    trees.agents.receipt("l1", &launched("l1", 1));
+    trees.own();
+    let some = trees.run(&["worktree", "clean", "g-2", "--json"]);
+    assert_eq!(some.code, Some(8), "{some:#?}");
+    assert!(some.json()["refused"][0]["message"].to_string().contains(&id(9)), "{some:#?}");
+    assert!(!trees.at("tree").exists());
+}
+
+#[test]
+fn a_session_of_a_directory_is_meant() {
+    let trees = Trees::new();
+    group(&trees);
+    let name = format!("{}@{}", &id(1)[..8], trees.at("tree").display());
+    let answer = trees.run(&["worktree", "clean", &name, "--json"]);
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    assert!(!trees.at("tree").exists());
+}
+
 #[test]
 fn worktrees_are_listed_with_their_sessions_and_their_work() {
     let trees = Trees::new();
