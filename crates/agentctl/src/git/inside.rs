@@ -29,13 +29,16 @@ pub(crate) struct Inside {
     pub(crate) odd: Vec<PathBuf>,
 }
 
-/// Walks through a worktree, and through what git keeps for its submodules; never through links, and
-/// not into repositories of others.
+/// Walks through a worktree, if it is there, and through what git keeps for its submodules; never
+/// through links, and not into repositories of others.
 pub(crate) fn inside(tree: &Path, own: &Path) -> Inside {
     let mut found = Inside::default();
     let device = fs::symlink_metadata(tree).map(|stat| stat.dev()).ok();
     let mut checked_out = Vec::new();
-    let mut todo = vec![tree.to_owned()];
+    let mut todo = Vec::new();
+    if found.is_there(tree) {
+        todo.push(tree.to_owned());
+    }
     while let Some(dir) = todo.pop() {
         let git = dir.join(".git");
         if dir != tree && found.is_there(&git) {

@@ -55,7 +55,7 @@ impl Repo {
         let trees = self.trees()?.into_iter().filter(|tree| Some(&*tree.path) != but);
         for tree in trees {
             let held = tree.branch.as_deref() == Some(branch);
-            if held || tree.prunable.is_none() && !tree.bare && comes_back(&tree.path, branch)? {
+            if held || tree.path.is_dir() && !tree.bare && comes_back(&tree.path, branch)? {
                 return Ok(Some(tree));
             }
         }

@@ -86,7 +86,7 @@ struct Cleaner<'a> {
 
 impl Cleaner<'_> {
     fn one(&self, path: &Path) -> Result<Cleaned, Error> {
-        let Found { repo, tree, role } = found(path, self.only)?;
+        let Found { repo, tree, role } = self.found(path)?;
         let who = format!("`agentctl worktree clean`, pid {}", std::process::id());
         // While this is held, nobody launches there.
         let claim =
@@ -213,34 +213,64 @@ struct Found {
     role: Role,
 }
 
-/// The worktree whose top this directory is.
-fn found(path: &Path, only: Option<&Repo>) -> Result<Found, Error> {
-    let shown = one_line(&path.to_string_lossy());
-    if !path.is_dir() {
-        return Err(Error::new(Kind::Refused, format!("{shown} is gone"))
-            .hint("`git worktree prune` forgets it; its branch is still there"));
-    }
-    let repo = Repo::find(path)?;
-    if only.is_some_and(|only| only.common != repo.common) {
-        let of = one_line(&repo.main.to_string_lossy());
-        return Err(Error::new(
-            Kind::Refused,
-            format!("{shown} is a worktree of {of}, not of --repo"),
-        ));
-    }
-    if repo.root != *path {
-        let root = one_line(&repo.root.to_string_lossy());
-        return Err(Error::new(Kind::Refused, format!("{shown} is only a directory of {root}"))
+impl Cleaner<'_> {
+    /// The worktree whose top this directory is.
+    fn found(&self, path: &Path) -> Result<Found, Error> {
+        let shown = one_line(&path.to_string_lossy());
+        if !path.is_dir() {
+            return self.gone(path);
+        }
+        let repo = Repo::find(path)?;
+        if self.only.is_some_and(|only| only.common != repo.common) {
+            let of = one_line(&repo.main.to_string_lossy());
+            return Err(Error::new(
+                Kind::Refused,
+                format!("{shown} is a worktree of {of}, not of --repo"),
+            ));
+        }
+        if repo.root != *path {
+            let root = one_line(&repo.root.to_string_lossy());
+            return Err(Error::new(
+                Kind::Refused,
+                format!("{shown} is only a directory of {root}"),
+            )
             .hint(format!("name the whole worktree: {}", place(&repo.root))));
+        }
+        let mut trees = repo.trees()?;
+        let at = trees.iter().position(|tree| tree.path == *path).ok_or_else(|| {
+            Error::new(Kind::Refused, format!("git does not list {shown} among its worktrees"))
+                .hint("`git worktree repair` may know it again")
+        })?;
+        let mut tree = trees.swap_remove(at);
+        tree.path = path.to_owned();
+        Ok(Found { repo, tree, role: Role::of(at) })
     }
-    let mut trees = repo.trees()?;
-    let at = trees.iter().position(|tree| tree.path == *path).ok_or_else(|| {
-        Error::new(Kind::Refused, format!("git does not list {shown} among its worktrees"))
-            .hint("`git worktree repair` may know it again")
-    })?;
-    let mut tree = trees.swap_remove(at);
-    tree.path = path.to_owned();
-    Ok(Found { repo, tree, role: Role::of(at) })
+
+    /// A worktree whose directory is gone: git has still written it down, in a repository that was named,
+    /// that launches tell of, or that we are in.
+    fn gone(&self, path: &Path) -> Result<Found, Error> {
+        let real = path.parent().and_then(|folder| folder.canonicalize().ok());
+        let real = real.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+        let mut told: Vec<&Path> =
+            self.here.host().launches().iter().filter_map(|one| one.repo.as_deref()).collect();
+        told.push(Path::new("."));
+        told.sort();
+        told.dedup();
+        let repos: Vec<Repo> = match self.only {
+            Some(only) => vec![only.clone()],
+            None => told.into_iter().filter_map(|dir| Repo::without_files(dir).ok()).collect(),
+        };
+        for repo in repos {
+            let same = |tree: &Listed| tree.path == path || Some(&tree.path) == real.as_ref();
+            let Ok(trees) = repo.trees() else { continue };
+            if let Some(tree) = trees.into_iter().skip(1).find(same) {
+                return Ok(Found { repo, tree, role: Role::Added });
+            }
+        }
+        let what = format!("{} is gone", one_line(&path.to_string_lossy()));
+        Err(Error::new(Kind::Refused, what)
+            .hint("if git still lists it, name its repository with --repo"))
+    }
 }
 
 /// The way out of what stands in the way first.

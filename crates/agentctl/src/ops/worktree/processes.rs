@@ -7,7 +7,7 @@ use agentctl_core::{
     wire::{Check, CleanProof, Verdict},
 };
 use rustix::process::geteuid;
-use std::{fmt, fs, os::unix::fs::MetadataExt, path::Path};
+use std::{fmt, fs, io::ErrorKind, os::unix::fs::MetadataExt, path::Path};
 
 /// Users of this number and above are people; below are services of the machine.
 const PEOPLE: u32 = if cfg!(target_os = "macos") { 501 } else { 1000 };
@@ -17,6 +17,10 @@ const ROOT: u32 = 0;
 
 /// That no process is in a directory; else who is, or who may be.
 pub(super) fn no_process(here: &Here, dir: &Path) -> CleanProof {
+    if fs::symlink_metadata(dir).is_err_and(|why| why.kind() == ErrorKind::NotFound) {
+        let fact = "nobody can work in what is gone already";
+        return proof(Check::Processes, Verdict::Safe, fact, Vec::new());
+    }
     let seen = inside(here, dir);
     if let Some(why) = seen.blind {
         return proof(Check::Processes, Verdict::Lost, "processes cannot be seen", vec![why]);

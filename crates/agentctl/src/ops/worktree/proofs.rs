@@ -41,11 +41,21 @@ impl Subject<'_> {
             return Ok(Seen { proofs, has_submodules: false });
         }
         let (path, seen) = (&self.tree.path, self.here.again());
-        let own = git::own_dir(path)?;
-        let files = git::files(path, Look::All)?;
+        let gone = !path.is_dir();
+        let (own, files, fact) = match gone {
+            false => {
+                let fact = "it is not the main worktree";
+                (git::own_dir(path)?, git::files(path, Look::All)?, fact)
+            }
+            true => {
+                let own = git::own_dir_of(self.repo, path)?;
+                let files = git::staged(&own)?;
+                (own, files, "it is not the main worktree, and its directory is gone already")
+            }
+        };
         let inside = git::inside(path, &own);
         let mut proofs = vec![
-            proof(Check::Main, Verdict::Safe, "it is not the main worktree", Vec::new()),
+            proof(Check::Main, Verdict::Safe, fact, Vec::new()),
             self.locked()?,
             self.sessions(&seen),
             processes::no_process(&seen, path),
@@ -56,7 +66,7 @@ impl Subject<'_> {
             nested(&inside),
         ];
         proofs.extend(submodules(&inside)?);
-        proofs.extend([self.commits()?, self.stash()?]);
+        proofs.extend([self.commits(if gone { &own } else { path })?, self.stash()?]);
         Ok(Seen { proofs, has_submodules: has_submodules(&inside) })
     }
 
@@ -130,9 +140,10 @@ impl Subject<'_> {
         }
     }
 
-    /// Commits that nothing leads to any more once the worktree, and maybe its branch, is gone.
-    fn commits(&self) -> Result<CleanProof, Error> {
-        let (path, branch) = (&self.tree.path, self.tree.branch.as_deref());
+    /// Commits that nothing leads to any more once the worktree, and maybe its branch, is gone; git is
+    /// asked in `path`.
+    fn commits(&self, path: &Path) -> Result<CleanProof, Error> {
+        let branch = self.tree.branch.as_deref();
         let mut from = git::reflog(path, "HEAD")?;
         from.extend(git::own_refs(path)?);
         let of_branch = match branch {
@@ -163,7 +174,7 @@ impl Subject<'_> {
     }
 
     fn stash(&self) -> Result<CleanProof, Error> {
-        let fact = match git::stashed(&self.tree.path, self.tree.branch.as_deref())? {
+        let fact = match git::stashed(&self.repo.main, self.tree.branch.as_deref())? {
             0 => "nothing was stashed on its branch".to_owned(),
             count => format!("{count} stashed on its branch stay: the stash is the repository's"),
         };

@@ -186,6 +186,19 @@ fn of_a_worktree_that_is_gone_the_branch_is_shown() {
 }
 
 #[test]
+fn of_a_bare_repository_the_branch_is_shown_too() {
+    let trees = Trees::new();
+    let base = trees.git("repo", &["rev-parse", "main"]);
+    trees.git(".", &["clone", "-q", "--bare", "repo", "bare.git"]);
+    trees.git("bare.git", &["worktree", "add", "-q", "-b", "c", "../other"]);
+    trees.commit("other", "work");
+    trees.session(1, "other", json!({"base": base, "branch": "c", "repo": trees.at("bare.git")}));
+    assert_eq!(trees.run(&["worktree", "clean", "./other"]).code, Some(0));
+    let changes = trees.changes(1);
+    assert_eq!((&changes["branch_only"], &changes["added"]), (&json!(true), &json!(1)));
+}
+
+#[test]
 fn a_group_is_compared_side_by_side() {
     let trees = Trees::new();
     let base = trees.git("repo", &["rev-parse", "main"]);

@@ -3,7 +3,7 @@
 use super::Trees;
 use crate::home::lines::{id, prompt, reply};
 use serde_json::{Value, json};
-use std::process::Stdio;
+use std::{fs, process::Stdio};
 
 #[test]
 fn a_dry_run_removes_nothing_and_says_what_it_would() {
@@ -134,6 +134,38 @@ fn a_session_and_a_group_name_their_worktrees() {
     assert_eq!(rest["worktrees"][0]["branch"], "c");
     assert!(rest["refused"][0]["message"].to_string().contains("is gone"), "{rest:#}");
     assert!(!trees.at("other").exists());
+}
+
+/// The directory was removed by hand: what git has of it goes by the same proofs, with its branch.
+#[test]
+fn a_worktree_that_is_gone_is_forgotten() {
+    let trees = Trees::new();
+    let gone = |trees: &Trees| fs::remove_dir_all(trees.at("tree")).expect("it was there");
+    let clean = |more: &[&str]| {
+        let answer = trees.run(&[&["worktree", "clean", "./tree", "--json"], more].concat());
+        (answer.code, answer.json())
+    };
+    trees.git("tree", &["checkout", "-q", "--detach"]);
+    let work = trees.commit("tree", "work");
+    trees.git("tree", &["checkout", "-q", "b"]);
+    trees.write("tree/new", "work\n");
+    trees.git("tree", &["add", "new"]);
+    gone(&trees);
+    // We are in no repository, and no launch tells of one.
+    let (code, unknown) = clean(&[]);
+    assert_eq!((code, unknown["refused"].as_array().map(Vec::len)), (Some(5), Some(1)));
+    let (code, kept) = clean(&["--repo", "repo", "--delete-branch"]);
+    assert_eq!(code, Some(5), "{kept:#}");
+    let one = &kept["worktrees"][0];
+    let bad: Vec<_> = super::proofs(one).filter(|(_, verdict)| *verdict != "safe").collect();
+    assert_eq!(bad, [("changes", "lost"), ("commits", "lost")], "{one:#}");
+    trees.git("repo", &["branch", "kept", &work]);
+    let own = trees.at("repo/.git/worktrees/tree").display().to_string();
+    trees.git(&own, &["read-tree", "HEAD"]);
+    let (code, done) = clean(&["--repo", "repo", "--delete-branch"]);
+    assert_eq!(code, Some(0), "{done:#}");
+    assert_eq!(trees.git("repo", &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(trees.git("repo", &["branch", "--list", "b"]), "");
 }
 
 /// A session of a group that cannot be told is no reason to say nothing.
