@@ -6,8 +6,8 @@ use super::{
 };
 use crate::error::Error;
 use std::{
-    fs::{self, FileType},
-    io::{ErrorKind, Read},
+    fs::{self, FileType, Metadata},
+    io::{self, BufRead, BufReader, ErrorKind, Read},
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
 };
@@ -207,8 +207,47 @@ pub(crate) fn is_link(tree: &Path, ignored: &Path) -> bool {
 
 /// The main worktree has the very same file there.
 pub(crate) fn is_also_in(main: &Path, tree: &Path, ignored: &Path) -> bool {
-    let regular = |path: &Path| fs::symlink_metadata(path).is_ok_and(|stat| stat.is_file());
     let (there, here) = (main.join(ignored), tree.join(ignored));
-    let whole = || fs::read(&there).ok().zip(fs::read(&here).ok());
-    regular(&there) && regular(&here) && whole().is_some_and(|(there, here)| there == here)
+    let length = |path: &Path| fs::symlink_metadata(path).ok().filter(Metadata::is_file);
+    let lengths = length(&there).zip(length(&here));
+    lengths.is_some_and(|(there, here)| there.len() == here.len())
+        && is_same(&there, &here).unwrap_or(false)
+}
+
+/// Two files hold the same; they may be large.
+fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+    const ROOM: usize = 64 << 10;
+    let open =
+        |path: &Path| Ok::<_, io::Error>(BufReader::with_capacity(ROOM, crate::read::open(path)?));
+    let (mut one, mut other) = (open(one)?, open(other)?);
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let common = left.len().min(right.len());
+        if common == 0 || left[..common] != right[..common] {
+            return Ok(left.is_empty() && right.is_empty());
+        }
+        one.consume(common);
+        other.consume(common);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_files_are_told_apart_by_their_last_byte() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, end: u8, more: usize| {
+            let path = folder.path().join(name);
+            let mut bytes = vec![7; (200 << 10) + more];
+            bytes.push(end);
+            fs::write(&path, bytes).expect("a file");
+            path
+        };
+        let (one, same) = (write("one", 1, 0), write("same", 1, 0));
+        let (other, longer) = (write("other", 2, 0), write("longer", 1, 1));
+        let same_as = |path: &Path| is_same(&one, path).expect("it can be read");
+        assert_eq!([&same, &other, &longer].map(|path| same_as(path)), [true, false, false]);
+    }
 }
