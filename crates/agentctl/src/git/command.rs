@@ -1,18 +1,26 @@
 //! One call of the `git` command, and what it says when it fails.
 
 use super::names::place;
-use crate::error::{Error, Kind};
+use crate::{
+    bounded::{self, Unrun},
+    error::{Error, Kind},
+};
 use agentctl_core::text::one_line;
 use std::{
     ffi::{OsStr, OsString},
     io::{self, Seek, Write},
     os::unix::ffi::OsStringExt,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
+    time::Duration,
 };
 
+/// No call takes longer: a large repository is checked out in less, and a file system that hangs, or a
+/// program of a filter, keeps nobody for ever.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
 /// Variables that would make git speak of another repository than that of the directory: they are
-/// set for whoever runs us in a hook.
+/// set for whoever runs us in a hook. Of `git rev-parse --local-env-vars`, those of `git -c` stay
+/// (`GIT_CONFIG_PARAMETERS`, `GIT_CONFIG_COUNT`): in containers, people say by them whom git trusts.
 const OF_A_REPOSITORY: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -20,6 +28,11 @@ const OF_A_REPOSITORY: &[&str] = &[
     "GIT_INDEX_FILE",
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
     "GIT_IMPLICIT_WORK_TREE",
@@ -38,6 +51,17 @@ const SETTINGS: &[&str] = &[
     "core.pager=cat",
     "advice.detachedHead=false",
     "submodule.recurse=false",
+    "log.showSignature=false",
+];
+/// Nothing is locked for a look, fetched behind our back (git 2.44), or asked of a person: `ssh` would ask
+/// on the terminal though git does not, and a command of ours for it would replace the user's.
+const VARIABLES: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("SSH_ASKPASS", "false"),
+    ("SSH_ASKPASS_REQUIRE", "force"),
 ];
 
 /// A call of git in a directory.
@@ -63,7 +87,7 @@ pub(super) fn git(dir: &Path) -> Git {
     for name in OF_A_REPOSITORY {
         command.env_remove(name);
     }
-    command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
+    command.envs(VARIABLES.iter().copied());
     command.stdin(Stdio::null()).arg("-C").arg(dir).arg("--no-pager");
     for setting in SETTINGS {
         command.args(["-c", setting]);
@@ -105,16 +129,25 @@ impl Git {
 
     /// Makes the call, whatever git says to it.
     pub(super) fn ask(mut self) -> Result<Said, Error> {
-        let made = self.command.output().map_err(|why| match why.kind() {
-            io::ErrorKind::NotFound => {
+        let ran = bounded::run(&mut self.command, LONGEST).map_err(|why| self.unrun(&why))?;
+        let (yes, code) = (ran.status.success(), ran.status.code());
+        let heard =
+            |bytes: io::Result<Vec<u8>>| bytes.map_err(|why| self.unrun(&Unrun::Unheard(why)));
+        let (out, err) = (heard(ran.out(u64::MAX))?, heard(ran.err(u64::MAX))?);
+        Ok(Said { yes, code, out, err, dir: self.dir, what: self.what })
+    }
+
+    fn unrun(&self, why: &Unrun) -> Error {
+        match why {
+            Unrun::NotStarted(why) if why.kind() == io::ErrorKind::NotFound => {
                 Error::new(Kind::Io, "git is not installed: no `git` on PATH")
                     .hint("worktrees and differences are git's: install it")
             }
-            _ => Error::new(Kind::Io, format!("cannot run git: {why}")),
-        })?;
-        let Output { status, stdout: out, stderr: err } = made;
-        let (yes, code) = (status.success(), status.code());
-        Ok(Said { yes, code, out, err, dir: self.dir, what: self.what })
+            Unrun::NotStarted(_) | Unrun::Unheard(_) | Unrun::Lost(_) | Unrun::Late(_) => {
+                let dir = one_line(&self.dir.to_string_lossy());
+                Error::new(Kind::Io, format!("git {} in {dir} {why}", self.what))
+            }
+        }
     }
 
     /// Makes a call that must succeed.

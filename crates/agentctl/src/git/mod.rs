@@ -1,8 +1,9 @@
 //! Git repositories and their worktrees, through the `git` command: what is there, and new worktrees.
 //!
-//! The command is never run through a shell, never asks, and takes no lock for a mere look. Nothing
-//! that a repository brings along is run: no hook, no file system monitor, no diff program. Only the
-//! filters of the user's own configuration are, since files are not what they are without them.
+//! The command is never run through a shell, never asks, fetches nothing, ends within a time, and takes no
+//! lock for a mere look. Of what a repository brings along no hook, no file system monitor, no diff
+//! program and no check of signatures is run. Only filters are, of the user's or the repository's
+//! configuration (`.git/config`, which no clone brings along): files are not what they are without them.
 
 mod add;
 mod base;

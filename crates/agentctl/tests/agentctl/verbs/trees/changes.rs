@@ -149,6 +149,25 @@ fn no_program_of_the_repository_is_run() {
     assert!(!trees.at("ran").exists());
 }
 
+/// Of a clone that left files out, a look fetches none, and nobody is asked on the terminal.
+#[test]
+fn nothing_is_fetched_for_a_look() {
+    let trees = Trees::new();
+    trees.write("repo/file", "two\n");
+    trees.git("repo", &["commit", "-qam", "two"]);
+    trees.git("repo", &["config", "uploadpack.allowFilter", "true"]);
+    let from = format!("file://{}", trees.at("repo").display());
+    trees.git(".", &["clone", "-q", "--filter=blob:none", &from, "part"]);
+    let base = trees.git("part", &["rev-parse", "HEAD~1"]);
+    trees.session(1, "part", json!({"base": base}));
+    let missing = ["rev-list", "--objects", "--all", "--missing=print"];
+    let before = trees.git("part", &missing);
+    assert!(before.contains("\n?"), "{before}");
+    let answer = trees.run(&["diff", &id(1), "--stat"]);
+    assert_eq!(trees.git("part", &missing), before);
+    assert!(!answer.stderr.is_empty() && answer.code != Some(0), "{answer:#?}");
+}
+
 #[test]
 fn without_a_launch_it_is_said_since_when() {
     let trees = Trees::new();
