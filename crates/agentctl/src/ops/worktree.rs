@@ -134,6 +134,8 @@ fn at_work(sessions: &[Session], trees: &[Listed], tree: &Listed) -> Vec<AtWork>
         agent: session.agent.clone(),
         state: session.state,
         live: session.live,
+        pid: session.pid,
+        updated_at: session.updated_at,
     };
     sessions.iter().filter(is_in).map(told).collect()
 }

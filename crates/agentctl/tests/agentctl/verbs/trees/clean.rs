@@ -50,27 +50,40 @@ fn force_needs_a_yes_and_says_what_is_lost() {
     assert_eq!(forced["forced"], true);
 }
 
+/// What agentctl shows on a terminal of sixty columns where these keys are pressed.
+fn on_terminal(trees: &Trees, words: &str, keys: &str) -> (Option<i32>, String) {
+    let program = trees.agents.home.program("agentctl").display().to_string();
+    let line = format!("exec {program} {words}");
+    let mut script = trees.with_git(trees.agents.home.command("/usr/bin/script"));
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    script.env("SHELL", "/bin/sh").env("TERM", "dumb").env("COLUMNS", "60");
+    script.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = script.spawn().expect("a terminal");
+    let mut input = child.stdin.take().expect("it was asked for");
+    std::io::Write::write_all(&mut input, keys.as_bytes()).expect("a key");
+    let made = child.wait_with_output().expect("it ends");
+    (made.status.code(), String::from_utf8_lossy(&made.stdout).replace("\r\n", "\n"))
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let trees = Trees::new();
+    group(&trees);
+    for words in ["worktree list repo", "compare g-1"] {
+        let (code, text) = on_terminal(&trees, words, "");
+        assert_eq!(code, Some(0), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() >= 3, "{text}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 60), "{text}");
+    }
+}
+
 /// A person on a terminal is told what is lost, and asked.
 #[test]
 fn a_person_is_asked() {
     let trees = Trees::new();
     trees.write("tree/new\u{1b}[2J", "work\n");
-    let ask = |answer: &str| {
-        let program = trees.agents.home.program("agentctl").display().to_string();
-        let line = format!("exec {program} worktree clean ./tree --force");
-        let mut script = trees.with_git(trees.agents.home.command("/usr/bin/script"));
-        script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
-        script
-            .env("SHELL", "/bin/sh")
-            .env("TERM", "dumb")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        let mut child = script.spawn().expect("a terminal");
-        let mut keys = child.stdin.take().expect("it was asked for");
-        std::io::Write::write_all(&mut keys, answer.as_bytes()).expect("a key");
-        let made = child.wait_with_output().expect("it ends");
-        (made.status.code(), String::from_utf8_lossy(&made.stdout).replace("\r\n", "\n"))
-    };
+    let ask = |answer: &str| on_terminal(&trees, "worktree clean ./tree --force", answer);
     for no in ["n\n", "\n"] {
         let (code, text) = ask(no);
         assert_eq!(code, Some(5), "{text}");
@@ -100,6 +113,8 @@ fn one_that_cannot_go_keeps_no_other() {
     assert_eq!(removed, [&json!(false), &json!(true)]);
     assert_eq!(answer["refused"][0]["name"], "nobody");
     assert!(!trees.at("tree").exists() && trees.at("other/new").exists());
+    let two = trees.run(&["worktree", "clean", "nobody", "noone"]);
+    assert!(two.stderr.starts_with("error: nobody: no session nobody\nhint: "), "{two:#?}");
     let alone = trees.run(&["worktree", "clean", "nobody"]);
     assert_eq!(alone.code, Some(3), "{alone:#?}");
     let elsewhere = trees.run(&["worktree", "clean", "./other", "--repo", "/"]);
@@ -227,6 +242,14 @@ fn worktrees_are_listed_with_their_sessions_and_their_work() {
          "sessions": [session(3, "working", true), session(2, "done", false)]},
     ]});
     let mut found = answer.json();
+    for tree in found["worktrees"].as_array_mut().expect("a list") {
+        for one in tree["sessions"].as_array_mut().expect("a list") {
+            let one = one.as_object_mut().expect("an object");
+            let pid = one.remove("pid").and_then(|pid| pid.as_u64());
+            assert_eq!(pid, (one["live"] == true).then_some(u64::from(process.pid())), "{one:?}");
+            assert!(one.remove("updated_at").is_some(), "{one:?}");
+        }
+    }
     let order = |one: &Value| one["path"] == json!(trees.at("other"));
     found["worktrees"].as_array_mut().expect("a list").sort_by_key(order);
     assert_eq!(found, expected, "{found:#}");
