@@ -7,6 +7,8 @@ use std::{path::Path, time::Duration};
 
 /// Variables by which git means another repository than that of the directory; whoever is run by a git
 /// hook has them. An agent, or what is run for it, is not to have them: it would commit elsewhere.
+/// Of `git rev-parse --local-env-vars`, those of `git -c` stay: in containers, people say by them whom
+/// git trusts.
 pub const OF_A_REPOSITORY: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -19,8 +21,6 @@ pub const OF_A_REPOSITORY: &[&str] = &[
     "GIT_IMPLICIT_WORK_TREE",
     "GIT_INTERNAL_SUPER_PREFIX",
     "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
     "GIT_GRAFT_FILE",
     "GIT_SHALLOW_FILE",
     "GIT_NO_REPLACE_OBJECTS",

@@ -6,7 +6,10 @@ use super::{
     work::{Look, files, own_dir},
 };
 use crate::error::{Error, Kind};
-use agentctl_core::wire::{ChangedFile, Since};
+use agentctl_core::{
+    text::one_line,
+    wire::{ChangedFile, Since},
+};
 use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 use tempfile::TempDir;
 
@@ -104,7 +107,9 @@ impl<'a> Sides<'a> {
         };
         let range = format!("{}..{to}", self.base);
         let count = git(&self.repo.root).words(["rev-list", "--count", &range, "--"]).line()?;
-        Ok(count.parse().unwrap_or_default())
+        count.parse().map_err(|_| {
+            Error::new(Kind::Io, format!("git rev-list tells no number: {}", one_line(&count)))
+        })
     }
 }
 

@@ -107,7 +107,7 @@ fn place(session: &Session, launch: Option<&Launched>) -> Result<Place, Error> {
     }
     let repo: Option<&PathBuf> = launch.and_then(|launch| launch.repo.as_ref());
     let branch = launch.and_then(|launch| launch.branch.clone()).or(session.branch.clone());
-    let found = repo.and_then(|repo| Repo::find(repo).ok()).zip(branch.clone());
+    let found = repo.and_then(|repo| Repo::without_files(repo).ok()).zip(branch.clone());
     let Some((repo, branch)) = found else { return Err(lost(session, branch.as_deref())) };
     match repo.commit(&format!("refs/heads/{branch}"))? {
         Some(_) => Ok(Place { repo, branch: Some(branch) }),

@@ -243,9 +243,9 @@ pub(crate) fn bound_to() -> Option<String> {
     }
 }
 
-/// A branch for a worktree of this agent, which nobody has.
-pub(crate) fn fresh_branch(agent: &dyn Agent) -> String {
-    format!("try/{}-{}", agent.card().binary, &fresh_id()[..6])
+/// A name for a branch that hardly anybody has.
+fn fresh_branch(begin: &str) -> String {
+    format!("try/{begin}-{}", &fresh_id()[..6])
 }
 
 fn fresh_id() -> String {

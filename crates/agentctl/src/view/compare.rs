@@ -1,6 +1,10 @@
 //! The sessions of a group side by side, as people read them.
 
-use super::{columns::columns, paint::Paint, words};
+use super::{
+    columns::{Table, screen},
+    paint::Paint,
+    words,
+};
 use agentctl_core::{
     text::one_line,
     wire::{Compared, Comparison},
@@ -16,12 +20,17 @@ const HEADS: [&str; 11] = [
 pub(crate) fn table(found: &Comparison) -> io::Result<()> {
     let sessions: Vec<_> = found.rows.iter().map(|row| &row.session).collect();
     let names = words::names(&sessions);
-    let rows: Vec<[String; 11]> =
-        found.rows.iter().zip(names).map(|(one, name)| row(one, name)).collect();
+    let rows = found.rows.iter().zip(names).map(|(one, name)| row(one, name).to_vec());
+    let table = Table {
+        heads: HEADS.to_vec(),
+        rows: rows.collect(),
+        elastic: &["MODEL", "STATE", "BRANCH"],
+        spare: &["BRANCH", "MODEL", "COMMITS", "COST", "AGENT"],
+    };
     let paint = Paint::stdout();
-    columns(HEADS, &rows, |row, at, cell| match HEADS[at] {
+    table.print(screen(), |at, head, cell| match head {
         "ID" => paint.name(cell),
-        "STATE" => paint.state(found.rows[row].session.state, cell),
+        "STATE" => paint.state(found.rows[at].session.state, cell),
         _ => cell.to_owned(),
     })?;
     for one in &found.rows {

@@ -70,8 +70,15 @@ impl Wanted {
         Ok(free)
     }
 
+    /// On a branch of this beginning that nobody has.
+    pub(crate) fn on_fresh_branch(self, begin: &str) -> Result<Self, Error> {
+        let mut fresh = || super::fresh_branch(begin);
+        let branch = unused(&self.repo, &mut fresh)?;
+        Ok(Self { branch, ..self })
+    }
+
     fn new_tree(&self) -> NewTree<'_> {
-        NewTree { branch: &self.branch, base: self.base.as_deref(), path: None }
+        NewTree { branch: &self.branch, base: self.base.as_deref() }
     }
 
     /// The ask, as it would be with the worktree; nothing is made.
@@ -137,6 +144,16 @@ impl Wanted {
     }
 }
 
+/// The first of these names that no branch has: one that is there would be taken over.
+fn unused(repo: &Repo, names: &mut dyn FnMut() -> String) -> Result<String, Error> {
+    loop {
+        let name = names();
+        if repo.commit(&format!("refs/heads/{name}"))?.is_none() {
+            return Ok(name);
+        }
+    }
+}
+
 /// The worktree as programs see it.
 pub(super) fn told(tree: &Tree) -> NewWorktree {
     NewWorktree {
@@ -146,5 +163,29 @@ pub(super) fn told(tree: &Tree) -> NewWorktree {
         base: tree.base_commit.clone(),
         repo: tree.repo.clone(),
         notes: tree.notes.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_branch_that_somebody_has_is_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let git = |words: &[&str]| {
+            let person = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+            let mut git = Command::new("git");
+            let made = git.arg("-C").arg(folder.path()).args(person).args(words).status();
+            assert!(made.is_ok_and(|made| made.success()), "{words:?}");
+        };
+        git(&["init", "-q", "-b", "main"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+        git(&["branch", "try/a"]);
+        let repo = Repo::find(folder.path()).expect("it is one");
+        let mut names = ["try/a", "try/a", "try/b"].into_iter().map(str::to_owned);
+        let found = unused(&repo, &mut || names.next().expect("one of them is free"));
+        assert_eq!(found.ok().as_deref(), Some("try/b"));
     }
 }
