@@ -9,12 +9,7 @@ use super::{
 };
 use crate::error::{Error, Kind};
 use agentctl_core::text::one_line;
-use rustix::fs::{FlockOperation, flock};
-use std::{
-    ffi::OsStr,
-    fs::{self, File},
-    path::PathBuf,
-};
+use std::{ffi::OsStr, fs, path::PathBuf};
 
 /// A worktree that is asked for.
 pub(crate) struct NewTree<'a> {
@@ -102,10 +97,12 @@ impl Repo {
     fn not_made(&self, tree: &Tree, why: &str, how: Option<Removal>) -> Error {
         let (path, branch) = (place(&tree.path), word(&tree.branch));
         let mut left = Vec::new();
-        if how.is_some_and(|how| self.remove(&tree.path, how).is_err()) {
+        let turn = self.turn();
+        if how.is_some_and(|how| self.remove(&tree.path, how, &turn).is_err()) {
             left.push(format!("`git worktree remove --force {path}` removes what was made of it"));
         }
-        if tree.created_branch && self.drop_branch(&tree.branch, &tree.base_commit).is_err() {
+        let drop = || self.drop_branch(&tree.branch, &tree.base_commit, &turn);
+        if tree.created_branch && drop().is_err() {
             left.push(format!("`git branch -D {branch}` deletes the branch that was made for it"));
         }
         let hint = match left.is_empty() {
@@ -130,12 +127,13 @@ impl Repo {
             return Err(left("another commit is checked out there"));
         }
         let status = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignored"];
-        if !git(&tree.path).words(status).out()?.is_empty() {
+        if !git(&tree.path).strict().words(status).out()?.is_empty() {
             return Err(left("files were changed there"));
         }
-        self.remove(&tree.path, Removal::Careful)?;
+        let turn = self.turn();
+        self.remove(&tree.path, Removal::Careful, &turn)?;
         match tree.created_branch {
-            true => self.drop_branch(&tree.branch, &tree.base_commit),
+            true => self.drop_branch(&tree.branch, &tree.base_commit, &turn),
             false => Ok(()),
         }
     }
@@ -144,14 +142,6 @@ impl Repo {
     fn register(&self, tree: &Tree) -> Result<(), String> {
         let words = ["worktree", "add", "--quiet", "--no-checkout", "--"];
         yes(git(&self.root).words(words).words([tree.path.as_os_str(), OsStr::new(&tree.branch)]))
-    }
-
-    /// One at a time: git's own locks fail where they could wait. The kernel gives it back, and a file
-    /// system without such locks leaves it to git's.
-    pub(super) fn turn(&self) -> Option<File> {
-        let dir = File::open(&self.common).ok()?;
-        flock(&dir, FlockOperation::LockExclusive).ok()?;
-        Some(dir)
     }
 
     fn well_named(&self, branch: &str) -> Result<(), Error> {

@@ -8,8 +8,9 @@ use crate::{
 use agentctl_core::{launch::OF_A_REPOSITORY, text::one_line};
 use std::{
     ffi::{OsStr, OsString},
+    fs,
     io::{self, Seek, Write},
-    os::unix::ffi::OsStringExt,
+    os::unix::{ffi::OsStringExt, fs::MetadataExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
@@ -80,6 +81,30 @@ pub(super) fn git(dir: &Path) -> Git {
 }
 
 impl Git {
+    /// Sees every change of the files in a worktree, by whose top it was called, whatever settings let
+    /// git pass over: only what the file system cannot tell apart is left to them.
+    pub(super) fn strict(mut self) -> Self {
+        let stat = |name: &str| fs::symlink_metadata(self.dir.join(name));
+        let tells_case = stat(".git").is_ok() && stat(".GIT").is_err();
+        // Git makes this file, and nobody runs it: where it may be run, every file may.
+        let file = stat(".git").and_then(|git| match git.is_dir() {
+            true => stat(".git/HEAD"),
+            false => Ok(git),
+        });
+        let tells_modes = file.is_ok_and(|file| file.mode() & 0o111 == 0);
+        let settings = [
+            (true, "core.checkStat=default"),
+            (true, "core.trustctime=true"),
+            (true, "core.untrackedCache=false"),
+            (tells_case, "core.ignoreCase=false"),
+            (tells_modes, "core.fileMode=true"),
+        ];
+        for (_, setting) in settings.iter().filter(|(holds, _)| *holds) {
+            self.command.args(["-c", setting]);
+        }
+        self
+    }
+
     /// With these words; the first one that is no option names the call in errors.
     pub(super) fn words<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
         for word in words {

@@ -79,7 +79,7 @@ impl<'a> Sides<'a> {
     }
 
     fn call(&self, how: &[&str]) -> Git {
-        let call = git(&self.repo.root).words(["diff"]).words(PLAIN).words(how);
+        let call = git(&self.repo.root).strict().words(["diff"]).words(PLAIN).words(how);
         match &self.after {
             After::Files(dir) => call.index(&dir.path().join("index")).words([self.base, "--"]),
             After::Branch(branch) => call.words([self.base, &format!("refs/heads/{branch}"), "--"]),
@@ -151,6 +151,21 @@ fn read(out: &[u8]) -> Vec<ChangedFile> {
 }
 
 impl Repo {
+    /// The branch that others start from, by its short name: what the remote says, else by its name.
+    pub(crate) fn default_branch(&self) -> Result<Option<String>, Error> {
+        let words = ["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"];
+        let told = git(&self.main).words(words).line_if_any()?;
+        if let Some(name) = told.as_deref().and_then(|to| to.strip_prefix("refs/remotes/origin/")) {
+            return Ok(Some(name.to_owned()));
+        }
+        for name in ["main", "master"] {
+            if self.commit(&format!("refs/heads/{name}"))?.is_some() {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
     /// The commit since which a worktree's own work counts, where no launch tells: what it has in common
     /// with its upstream, or with the default branch.
     pub(crate) fn fork_point(&self) -> Result<(String, Since), Error> {

@@ -53,7 +53,12 @@ pub(crate) fn inside(tree: &Path, own: &Path) -> Inside {
                 }
             }
         }
-        for (path, kind) in found.entries(&dir) {
+        let entries = found.entries(&dir);
+        if dir != tree && is_bare(&entries) && !is_tracked(tree, &dir.join("HEAD")) {
+            found.nested.push(dir);
+            continue;
+        }
+        for (path, kind) in entries {
             if is_odd(kind) {
                 found.odd.push(path);
             } else if kind.is_dir() && path != git {
@@ -121,6 +126,18 @@ impl Inside {
     }
 }
 
+/// A repository without a worktree, as its directory shows.
+fn is_bare(entries: &[(PathBuf, FileType)]) -> bool {
+    let has = |name: &str| entries.iter().any(|(path, _)| path.ends_with(name));
+    ["HEAD", "objects", "refs"].into_iter().all(has)
+}
+
+/// Git knows a file: a repository that is committed, as tests of git tools have it, is but files.
+fn is_tracked(tree: &Path, file: &Path) -> bool {
+    let words = ["--literal-pathspecs", "ls-files", "--error-unmatch", "--"];
+    git(tree).words(words).words([file]).ask().is_ok_and(|said| said.yes)
+}
+
 fn is_odd(kind: FileType) -> bool {
     kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
 }
@@ -166,7 +183,7 @@ fn commits_alone(ask: impl Fn() -> Git) -> Result<Option<String>, Error> {
 
 /// What any program can make again: a name that only tools use, or a directory marked as a cache.
 pub(crate) fn is_made_again(tree: &Path, ignored: &Path) -> bool {
-    const NAMES: &[&str] = &[
+    const DIRS: &[&str] = &[
         "node_modules",
         "bower_components",
         "__pycache__",
@@ -180,10 +197,8 @@ pub(crate) fn is_made_again(tree: &Path, ignored: &Path) -> bool {
         ".turbo",
         ".parcel-cache",
         ".svelte-kit",
-        ".eslintcache",
-        ".DS_Store",
-        "Thumbs.db",
     ];
+    const FILES: &[&str] = &[".eslintcache", ".DS_Store", "Thumbs.db"];
     const ENDS: &[&str] = &["pyc", "pyo", "o", "class", "tsbuildinfo"];
     const TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
     let name = ignored.file_name().unwrap_or_default();
@@ -195,9 +210,27 @@ pub(crate) fn is_made_again(tree: &Path, ignored: &Path) -> bool {
         let tag = crate::read::open(&path.join("CACHEDIR.TAG"));
         tag.and_then(|mut tag| tag.read_exact(&mut begin)).is_ok() && begin == *TAG
     };
-    NAMES.iter().any(|known| *known == name)
-        || !is_dir && ENDS.iter().any(|known| *known == end)
-        || is_dir && (tagged() || path.join("pyvenv.cfg").is_file())
+    let is_one = |known: &[&str]| known.iter().any(|known| *known == name);
+    match is_dir {
+        true => is_one(DIRS) || tagged() || path.join("pyvenv.cfg").is_file(),
+        false => is_one(FILES) || ENDS.iter().any(|known| *known == end),
+    }
+}
+
+/// How many files are in a directory, and how many bytes; what cannot be read is not counted.
+pub(crate) fn weight(dir: &Path) -> (u64, u64) {
+    let (mut files, mut bytes) = (0, 0);
+    let mut todo = vec![dir.to_owned()];
+    while let Some(dir) = todo.pop() {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(stat) if stat.is_dir() => todo.push(entry.path()),
+                Ok(stat) => (files, bytes) = (files + 1, bytes + stat.len()),
+                Err(_) => {}
+            }
+        }
+    }
+    (files, bytes)
 }
 
 /// It is a link: what it leads to stays where it is, or is looked at by itself.

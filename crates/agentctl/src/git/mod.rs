@@ -21,13 +21,13 @@ mod work;
 pub(crate) use add::{NewTree, Tree};
 pub(crate) use diff::{Binary, Sides};
 pub(crate) use inside::{
-    Inside, inside, is_also_in, is_link, is_made_again, put_away_work, submodule_work,
+    Inside, inside, is_also_in, is_link, is_made_again, put_away_work, submodule_work, weight,
 };
 pub(crate) use names::place;
 pub(crate) use remove::Removal;
 pub(crate) use repo::{Repo, head};
 pub(crate) use trees::Listed;
 pub(crate) use work::{
-    Files, Keep, Look, Only, commits, files, has_remotes, operation, own_dir, own_dir_of, own_refs,
-    reflog, staged, stashed,
+    Files, Keep, Look, Only, commits, files, has_gitlinks, has_remotes, operation, own_dir,
+    own_dir_of, own_refs, reflog, staged, stashed,
 };

@@ -2,7 +2,11 @@
 
 use super::{command::git, names::place, repo::Repo, trees::Listed, work::own_dir};
 use crate::error::{Error, Kind};
-use std::{fs, path::Path};
+use rustix::fs::{FlockOperation, flock};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
 /// How a worktree is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,10 +17,21 @@ pub(crate) enum Removal {
     Forced,
 }
 
+/// Nobody else of us changes the worktrees and branches of a repository while this is held.
+pub(crate) struct Turn {
+    _held: Option<File>,
+}
+
 impl Repo {
+    /// One at a time: git's own locks fail where they could wait. The kernel gives it back, and a file
+    /// system without such locks leaves it to git's.
+    pub(crate) fn turn(&self) -> Turn {
+        let lock = |dir: &File| flock(dir, FlockOperation::LockExclusive).is_ok();
+        Turn { _held: File::open(&self.common).ok().filter(lock) }
+    }
+
     /// Removes a worktree and what git keeps of it.
-    pub(crate) fn remove(&self, tree: &Path, how: Removal) -> Result<(), Error> {
-        let _turn = self.turn();
+    pub(crate) fn remove(&self, tree: &Path, how: Removal, _turn: &Turn) -> Result<(), Error> {
         let call = git(&self.main).words(["worktree", "remove"]);
         let call = match how {
             Removal::Careful => call,
@@ -31,8 +46,12 @@ impl Repo {
 
     /// Deletes a branch with all that git noted about it, if it is still at that commit and no worktree
     /// needs it. Git compares and deletes in one step: `git branch -D` would take whatever is there.
-    pub(crate) fn drop_branch(&self, branch: &str, commit: &str) -> Result<(), Error> {
-        let _turn = self.turn();
+    pub(crate) fn drop_branch(
+        &self,
+        branch: &str,
+        commit: &str,
+        _turn: &Turn,
+    ) -> Result<(), Error> {
         if let Some(tree) = self.holder(branch, None)? {
             let what = format!("its branch stays: {} needs it", place(&tree.path));
             return Err(Error::new(Kind::Refused, what));

@@ -36,7 +36,7 @@ pub(crate) enum Look {
 pub(crate) fn files(tree: &Path, look: Look) -> Result<Files, Error> {
     let status = |more: &[&'static str]| {
         let words = ["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=none"];
-        git(tree).words(words).words(more).out()
+        git(tree).strict().words(words).words(more).out()
     };
     let mut files = Files::default();
     for entry in parts(&status(&["--untracked-files=all"])?) {
@@ -230,11 +230,40 @@ fn unreadable(log: &Path, why: &str) -> Error {
     Error::new(Kind::Io, format!("what was checked out before cannot be told: {log}: {why}"))
 }
 
-/// Refs of this worktree alone, which go with it.
-pub(crate) fn own_refs(tree: &Path) -> Result<Vec<String>, Error> {
-    let words = ["for-each-ref", "--format=%(objectname)", "refs/worktree", "refs/rewritten"];
-    let out = git(tree).words(words).out()?;
-    Ok(String::from_utf8_lossy(&out).lines().map(str::to_owned).collect())
+/// What only names of this worktree lead to, which go with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Own {
+    /// Commits.
+    pub(crate) commits: Vec<String>,
+    /// Names of files and folders that are in no commit.
+    pub(crate) others: Vec<String>,
+}
+
+/// What refs of this worktree alone, and its `ORIG_HEAD`, lead to.
+pub(crate) fn own_refs(tree: &Path) -> Result<Own, Error> {
+    const FORMAT: &str = "--format=%(objecttype)%(*objecttype) %(objectname) %(refname)";
+    let out = git(tree).words(["for-each-ref", FORMAT, "refs/worktree", "refs/rewritten"]).out()?;
+    let mut own = Own::default();
+    for line in String::from_utf8_lossy(&out).lines() {
+        let mut words = line.splitn(3, ' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (kind, hash, name) = (word(), word(), word());
+        match kind {
+            "commit" | "tagcommit" => own.commits.push(hash.to_owned()),
+            _ => own.others.push(format!("{name}, a {kind}")),
+        }
+    }
+    let words = ["rev-parse", "--verify", "--quiet", "ORIG_HEAD^{commit}"];
+    own.commits.extend(git(tree).words(words).line_if_any()?);
+    Ok(own)
+}
+
+/// Git refuses to remove a worktree that has submodules, even where none was ever filled.
+pub(crate) fn has_gitlinks(tree: &Path, own: &Path) -> Result<bool, Error> {
+    const GITLINK: &[u8] = b"160000 ";
+    let out = git(tree).words(["ls-files", "-s", "-z"]).out()?;
+    let any = parts(&out).any(|entry| entry.starts_with(GITLINK));
+    Ok(any || own.join("modules").is_dir())
 }
 
 /// The repository has a remote that was fetched from.

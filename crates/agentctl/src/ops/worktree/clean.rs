@@ -3,7 +3,7 @@
 use super::{
     Here, Role,
     proofs::{Seen, Subject},
-    targets::meant,
+    targets::{meant, repos},
 };
 use crate::{
     error::{Error, Kind},
@@ -17,6 +17,9 @@ use agentctl_core::{
     wire::{Check, CleanProof, Cleaned, Cleaning, SCHEMA, Unstopped, Verdict},
 };
 use std::path::{Path, PathBuf};
+
+/// What we call ourselves to whoever comes second.
+const CLEAN: &str = "`agentctl worktree clean`";
 
 /// What is asked for.
 pub(crate) struct Ask<'a> {
@@ -45,12 +48,14 @@ pub(crate) fn clean(here: &Here, ask: &Ask<'_>) -> Result<Cleaning, Error> {
     let cleaner = Cleaner { here, ask, state: &state, only: only.as_ref() };
     let (mut worktrees, mut refused) = (Vec::new(), Vec::new());
     let mut done: Vec<PathBuf> = Vec::new();
-    for target in ask.targets {
+    // All are looked up before the first one goes: the same by another name is still found.
+    let words = ask.targets.iter().map(|target| (target, meant(here, target, only.as_ref())));
+    for (target, meant) in words.collect::<Vec<_>>() {
         let mut refuse = |why: Error| {
             let (name, message, hint) = (target.clone(), why.message, why.hint);
             refused.push(Unstopped { name, message, hint });
         };
-        let meant = match meant(here, target) {
+        let meant = match meant {
             Ok(meant) => meant,
             // A single word that means nothing is the answer.
             Err(why) if ask.targets.len() == 1 => return Err(why),
@@ -61,14 +66,15 @@ pub(crate) fn clean(here: &Here, ask: &Ask<'_>) -> Result<Cleaning, Error> {
         };
         meant.unknown.into_iter().for_each(&mut refuse);
         for place in meant.places {
-            if done.contains(&place) {
+            let real = place.canonicalize().unwrap_or_else(|_| place.clone());
+            if done.contains(&real) {
                 continue;
             }
             match cleaner.one(&place) {
                 Ok(cleaned) => worktrees.push(cleaned),
                 Err(why) => refuse(why),
             }
-            done.push(place);
+            done.push(real);
         }
     }
     Ok(Cleaning { schema: SCHEMA, dry_run: ask.dry_run, worktrees, refused })
@@ -87,11 +93,18 @@ struct Cleaner<'a> {
 impl Cleaner<'_> {
     fn one(&self, path: &Path) -> Result<Cleaned, Error> {
         let Found { repo, tree, role } = self.found(path)?;
-        let who = format!("`agentctl worktree clean`, pid {}", std::process::id());
+        let who = format!("{CLEAN}, pid {}", std::process::id());
         // While this is held, nobody launches there.
         let claim =
             Claim { state: self.state, dir: &tree.path, sharing: Sharing::Alone, who: &who };
-        let busy = |why: Error| why.hint("wait until it has its session, and look again");
+        let busy = |why: Error| match why.message.contains(CLEAN) {
+            true => {
+                let path = one_line(&tree.path.to_string_lossy());
+                let what = format!("another {CLEAN} is at work in {path}");
+                Error::new(Kind::Refused, what).hint("wait until it is done, and look again")
+            }
+            false => why.hint("wait until it has its session, and look again"),
+        };
         let claimed = match role {
             Role::Main => None,
             Role::Added => Some(Claimed::alone(&tree.path, &claim).map_err(busy)?),
@@ -155,8 +168,11 @@ fn asked(
         hint: hint.map(str::to_owned),
         ..cleaned
     };
-    if !asks(&cleaned)? {
-        return Ok(left("it was left as it is", None, cleaned));
+    match asks(&cleaned) {
+        Ok(true) => {}
+        Ok(false) => return Ok(left("it was left as it is", None, cleaned)),
+        // What would be lost is told all the same.
+        Err(why) => return Ok(left(&why.message, why.hint.as_deref(), cleaned)),
     }
     // Who was asked took their time.
     let again = subject.look()?;
@@ -171,6 +187,10 @@ fn asked(
 /// Refuses a branch that another worktree needs: `git worktree add --force` checks one out twice.
 fn unshared(repo: &Repo, tree: &Listed) -> Result<(), Error> {
     let branch = tree.branch.as_deref().unwrap_or_default();
+    if repo.default_branch()?.as_deref() == Some(branch) {
+        let what = format!("its branch {} is the repository's default branch", one_line(branch));
+        return Err(Error::new(Kind::Refused, what).hint("leave --delete-branch out"));
+    }
     match repo.holder(branch, Some(&tree.path))? {
         None => Ok(()),
         Some(other) => {
@@ -191,19 +211,35 @@ fn remove(subject: &Subject<'_>, seen: &Seen, mut cleaned: Cleaned) -> Cleaned {
         true => Removal::Forced,
         false => Removal::Careful,
     };
-    if let Err(why) = subject.repo.remove(&subject.tree.path, how) {
+    let turn = subject.repo.turn();
+    let gone =
+        still_so(subject, seen).and_then(|()| subject.repo.remove(&subject.tree.path, how, &turn));
+    if let Err(why) = gone {
         (cleaned.message, cleaned.hint) = (Some(why.message), why.hint);
         return Cleaned { forced: false, ..cleaned };
     }
     cleaned.removed = true;
     let branch = subject.tree.branch.as_ref().filter(|_| subject.delete_branch);
     if let Some((branch, head)) = branch.zip(subject.tree.head.as_ref()) {
-        match subject.repo.drop_branch(branch, head) {
+        match subject.repo.drop_branch(branch, head, &turn) {
             Ok(()) => cleaned.branch_deleted = true,
             Err(why) => cleaned.message = Some(why.message),
         }
     }
     cleaned
+}
+
+/// The branch that was seen to keep its commits may be gone by now: somebody else cleans too.
+fn still_so(subject: &Subject<'_>, seen: &Seen) -> Result<(), Error> {
+    let again = subject.commits_again()?;
+    let same = |one: &CleanProof| {
+        one.check == again.check && one.verdict == again.verdict && one.details == again.details
+    };
+    match seen.proofs.iter().any(same) {
+        true => Ok(()),
+        false => Err(Error::new(Kind::Refused, format!("meanwhile {}", again.fact))
+            .hint("look again, and decide again")),
+    }
 }
 
 /// A worktree that is meant.
@@ -217,6 +253,12 @@ impl Cleaner<'_> {
     /// The worktree whose top this directory is.
     fn found(&self, path: &Path) -> Result<Found, Error> {
         let shown = one_line(&path.to_string_lossy());
+        if path.is_file() {
+            let what = format!("{shown} is a file, not a worktree");
+            let root = path.parent().and_then(|folder| Repo::find(folder).ok());
+            let hint = root.map(|repo| format!("name the whole worktree: {}", place(&repo.root)));
+            return Err(Error { hint, ..Error::new(Kind::Refused, what) });
+        }
         if !path.is_dir() {
             return self.gone(path);
         }
@@ -251,16 +293,7 @@ impl Cleaner<'_> {
     fn gone(&self, path: &Path) -> Result<Found, Error> {
         let real = path.parent().and_then(|folder| folder.canonicalize().ok());
         let real = real.zip(path.file_name()).map(|(folder, name)| folder.join(name));
-        let mut told: Vec<&Path> =
-            self.here.host().launches().iter().filter_map(|one| one.repo.as_deref()).collect();
-        told.push(Path::new("."));
-        told.sort();
-        told.dedup();
-        let repos: Vec<Repo> = match self.only {
-            Some(only) => vec![only.clone()],
-            None => told.into_iter().filter_map(|dir| Repo::without_files(dir).ok()).collect(),
-        };
-        for repo in repos {
+        for repo in repos(self.here, self.only) {
             let same = |tree: &Listed| tree.path == path || Some(&tree.path) == real.as_ref();
             let Ok(trees) = repo.trees() else { continue };
             if let Some(tree) = trees.into_iter().skip(1).find(same) {

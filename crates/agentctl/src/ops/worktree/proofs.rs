@@ -54,6 +54,7 @@ impl Subject<'_> {
             }
         };
         let inside = git::inside(path, &own);
+        let has_submodules = has_submodules(&inside) || !gone && git::has_gitlinks(path, &own)?;
         let mut proofs = vec![
             proof(Check::Main, Verdict::Safe, fact, Vec::new()),
             self.locked()?,
@@ -67,7 +68,16 @@ impl Subject<'_> {
         ];
         proofs.extend(submodules(&inside)?);
         proofs.extend([self.commits(if gone { &own } else { path })?, self.stash()?]);
-        Ok(Seen { proofs, has_submodules: has_submodules(&inside) })
+        Ok(Seen { proofs, has_submodules })
+    }
+
+    /// Looks at the commits alone, once more.
+    pub(super) fn commits_again(&self) -> Result<CleanProof, Error> {
+        let path = &self.tree.path;
+        match path.is_dir() {
+            true => self.commits(path),
+            false => self.commits(&git::own_dir_of(self.repo, path)?),
+        }
     }
 
     fn locked(&self) -> Result<CleanProof, Error> {
@@ -124,7 +134,7 @@ impl Subject<'_> {
                 || git::is_also_in(&self.repo.main, path, one)
         };
         let (fine, lost): (Vec<_>, Vec<_>) = files.ignored.iter().partition(stays);
-        let names = |all: Vec<&PathBuf>| all.iter().map(|one| shown(one)).collect::<Vec<_>>();
+        let names = |all: Vec<&PathBuf>| all.iter().map(|one| sized(path, one)).collect();
         match (lost.len(), fine.len()) {
             (0, 0) => proof(Check::Ignored, Verdict::Safe, "no ignored files", Vec::new()),
             (0, count) => {
@@ -145,7 +155,8 @@ impl Subject<'_> {
     fn commits(&self, path: &Path) -> Result<CleanProof, Error> {
         let branch = self.tree.branch.as_deref();
         let mut from = git::reflog(path, "HEAD")?;
-        from.extend(git::own_refs(path)?);
+        let own = git::own_refs(path)?;
+        from.extend(own.commits);
         let of_branch = match branch {
             Some(branch) => git::reflog(path, &format!("refs/heads/{branch}"))?,
             None => Vec::new(),
@@ -160,17 +171,38 @@ impl Subject<'_> {
         let ask = |from: &[String]| {
             git::commits(path, &Only { from, not: &not, without: gone, keep: Keep::Refs })
         };
-        let (lost, at_tip) = (ask(&from)?, ask(&tips)?.len());
+        let (mut lost, at_tip) = (ask(&from)?, ask(&tips)?.len());
+        let unpushed = self.unpushed(path, lost.is_empty())?;
         let fact = match (lost.len(), at_tip, branch) {
+            (0, _, _) if !own.others.is_empty() => "what is in no commit goes with it".to_owned(),
             (0, _, Some(branch)) if gone.is_none() => {
-                format!("its commits stay on the branch {}", one_line(branch))
+                format!("its commits stay on the branch {}{unpushed}", one_line(branch))
             }
-            (0, _, _) => "its commits are on a remote, another branch or a tag".to_owned(),
-            (count, 0, _) => format!("{count} commits are only in the reflog, which goes with it"),
+            (0, _, _) => format!("its commits are on a remote, another branch or a tag{unpushed}"),
+            (count, 0, _) => {
+                format!("{count} commits are only in its reflog or refs, which go with it")
+            }
             (count, _, _) => format!("{count} commits are nowhere else"),
         };
+        lost.extend(own.others.iter().map(|one| one_line(one)));
         let verdict = if lost.is_empty() { Verdict::Safe } else { Verdict::Lost };
         Ok(proof(Check::Commits, verdict, &fact, lost))
+    }
+
+    /// How many of its commits no remote has, in words; where they are lost, that is said instead.
+    fn unpushed(&self, path: &Path, kept: bool) -> Result<String, Error> {
+        let Some(head) = self.tree.head.as_ref().filter(|_| kept) else {
+            return Ok(String::new());
+        };
+        let (keep, without, what) = match git::has_remotes(path)? {
+            true => (Keep::Remotes, None, "not pushed"),
+            false => (Keep::Refs, self.tree.branch.as_deref(), "on no other branch"),
+        };
+        let only = Only { from: std::slice::from_ref(head), not: &[], without, keep };
+        Ok(match git::commits(path, &only)?.len() {
+            0 => String::new(),
+            count => format!(" ({count} of them {what})"),
+        })
     }
 
     fn stash(&self) -> Result<CleanProof, Error> {
@@ -274,6 +306,18 @@ pub(super) fn proof(
     details: Vec<String>,
 ) -> CleanProof {
     CleanProof { check, verdict, fact: fact.to_owned(), details }
+}
+
+/// A directory with how much is in it.
+fn sized(tree: &Path, path: &Path) -> String {
+    let whole = tree.join(path);
+    match whole.symlink_metadata().is_ok_and(|stat| stat.is_dir()) {
+        true => {
+            let (files, bytes) = git::weight(&whole);
+            format!("{} (files: {files}, bytes: {bytes})", shown(path))
+        }
+        false => shown(path),
+    }
 }
 
 fn shown(path: &Path) -> String {

@@ -3,6 +3,7 @@
 use super::Here;
 use crate::{
     error::{Error, Kind},
+    git::{Listed, Repo},
     ops::{compare, dirs::root, observe::absolute, status::status},
 };
 use agentctl_core::{agent::Depth, text::one_line, wire::Session};
@@ -16,17 +17,18 @@ pub(super) struct Meant {
 }
 
 /// The worktrees of a word: a path where it is one, else a group, else a session.
-pub(super) fn meant(here: &Here, word: &str) -> Result<Meant, Error> {
+pub(super) fn meant(here: &Here, word: &str, only: Option<&Repo>) -> Result<Meant, Error> {
     let path = absolute(here, Path::new(word));
     if is_path(word) || path.is_dir() {
         return Ok(Meant { places: vec![path], unknown: Vec::new() });
     }
     let ids = compare::ids(here, word);
-    if ids.is_empty() {
+    let mut places = of_group(here, word, only);
+    if ids.is_empty() && places.is_empty() {
         let session = status(here, word, Depth::Glance)?.session;
         return Ok(Meant { places: vec![place(&session, word)?], unknown: Vec::new() });
     }
-    let (mut places, mut unknown) = (Vec::new(), Vec::new());
+    let mut unknown = Vec::new();
     for one in &ids {
         let found = compare::member(here, one, Depth::Glance);
         match found.and_then(|found| place(&found.session, &one.1)) {
@@ -42,6 +44,32 @@ pub(super) fn meant(here: &Here, word: &str) -> Result<Meant, Error> {
     places.sort();
     places.dedup();
     Ok(Meant { places, unknown })
+}
+
+/// Worktrees that were made for a group: of a launch that was killed there may be no session.
+fn of_group(here: &Here, group: &str, only: Option<&Repo>) -> Vec<PathBuf> {
+    if !group.starts_with("g-") {
+        return Vec::new();
+    }
+    let begin = format!("try/{group}/");
+    let is_of =
+        |tree: &Listed| tree.branch.as_deref().is_some_and(|branch| branch.starts_with(&begin));
+    let trees = repos(here, only).into_iter().filter_map(|repo| repo.trees().ok()).flatten();
+    trees.filter(is_of).map(|tree| tree.path).collect()
+}
+
+/// Repositories in which worktrees may lie: the one that was named; else those that launches tell of,
+/// and the one that we are in.
+pub(super) fn repos(here: &Here, only: Option<&Repo>) -> Vec<Repo> {
+    if let Some(only) = only {
+        return vec![only.clone()];
+    }
+    let launches = here.host().launches().iter();
+    let mut told: Vec<&Path> = launches.filter_map(|one| one.repo.as_deref()).collect();
+    told.push(Path::new("."));
+    told.sort();
+    told.dedup();
+    told.into_iter().filter_map(|dir| Repo::without_files(dir).ok()).collect()
 }
 
 /// Anything else with a slash may be a session of a directory, `ID@DIR`.

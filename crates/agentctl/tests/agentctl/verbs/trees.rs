@@ -2,6 +2,7 @@
 
 mod changes;
 mod clean;
+mod close;
 mod files;
 mod held;
 mod history;

@@ -38,8 +38,11 @@ fn force_needs_a_yes_and_says_what_is_lost() {
     trees.write("tree/new", "work\n");
     let unasked = trees.clean(&["--force"]);
     assert_eq!(unasked.code, Some(5), "{unasked:#?}");
-    let hint = unasked.json()["refused"][0]["hint"].to_string();
-    assert!(hint.contains("--yes"), "{unasked:#?}");
+    let one = &unasked.json()["worktrees"][0];
+    assert!(one["hint"].to_string().contains("--yes"), "{unasked:#?}");
+    assert!(one["message"].to_string().contains("nobody can be asked"), "{unasked:#?}");
+    let lost: Vec<_> = super::proofs(one).filter(|(_, verdict)| *verdict == "lost").collect();
+    assert_eq!(lost, [("untracked", "lost")], "{unasked:#?}");
     assert_eq!(trees.read("tree/new"), "work\n");
     let dry = trees.run(&["worktree", "clean", "./tree", "--force", "--dry-run"]);
     assert_eq!(dry.code, Some(0), "{dry:#?}");

@@ -5,7 +5,7 @@ use crate::home::lines::{codex_open, id};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 use std::{
-    fs::{File, Permissions},
+    fs::{self, File, Permissions},
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::Path,
     process::Child,
@@ -175,12 +175,16 @@ fn a_launch_that_is_under_way_keeps_it() {
     let claim =
         trees.agents.home.write(format!(".local/state/agentctl/locks/{name}.lock"), "somebody");
     trees.own();
-    let file = File::options().read(true).write(true).open(claim).expect("a file");
+    let file = File::options().read(true).write(true).open(&claim).expect("a file");
     flock(&file, FlockOperation::NonBlockingLockExclusive).expect("nobody has it");
     let answer = trees.clean(INSIST);
     assert_eq!(answer.code, Some(5), "{answer:#?}");
     let message = answer.json()["refused"][0]["message"].to_string();
     assert!(message.contains("another launch is under way"), "{message}");
+    fs::write(&claim, "`agentctl worktree clean`, pid 1").expect("a file");
+    let answer = trees.clean(INSIST).json();
+    let message = answer["refused"][0]["message"].to_string();
+    assert!(message.contains("another `agentctl worktree clean` is at work in"), "{message}");
     assert!(trees.at("tree/.git").exists());
     drop(file);
     trees.removes(&[]);
