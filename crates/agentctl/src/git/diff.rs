@@ -10,7 +10,11 @@ use agentctl_core::{
     text::one_line,
     wire::{ChangedFile, Since},
 };
-use std::{fs, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 use tempfile::TempDir;
 
 /// What people have set for their own eyes, or to run a program of theirs, does not count.
@@ -31,6 +35,8 @@ pub(crate) struct Sides<'a> {
     repo: &'a Repo,
     base: &'a str,
     after: After<'a>,
+    /// Repositories inside, of which nothing is compared.
+    pub(crate) others: Vec<PathBuf>,
 }
 
 enum After<'a> {
@@ -60,9 +66,9 @@ impl<'a> Sides<'a> {
         }
         // A file may go between a look and the next: then another look is taken.
         const TRIES: usize = 3;
-        let mut missed = None;
+        let (mut missed, mut others) = (None, Vec::new());
         for _ in 0..TRIES {
-            missed = with_untracked(repo, &index)?;
+            (missed, others) = with_untracked(repo, &index)?;
             if missed.is_none() {
                 break;
             }
@@ -70,12 +76,12 @@ impl<'a> Sides<'a> {
         if let Some(why) = missed {
             return Err(why);
         }
-        Ok(Self { repo, base, after: After::Files(dir) })
+        Ok(Self { repo, base, after: After::Files(dir), others })
     }
 
     /// A commit and what is committed on a branch.
     pub(crate) fn of_branch(repo: &'a Repo, base: &'a str, branch: &'a str) -> Self {
-        Self { repo, base, after: After::Branch(branch) }
+        Self { repo, base, after: After::Branch(branch), others: Vec::new() }
     }
 
     fn call(&self, how: &[&str]) -> Git {
@@ -113,20 +119,22 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Tells an index of the files that git does not know yet; why not, if one of them is gone.
-fn with_untracked(repo: &Repo, index: &Path) -> Result<Option<Error>, Error> {
+/// Tells an index of the files that git does not know yet; why not, if one of them is gone. And which
+/// of them are repositories.
+fn with_untracked(repo: &Repo, index: &Path) -> Result<(Option<Error>, Vec<PathBuf>), Error> {
     let untracked = files(&repo.root, Look::Work)?.untracked;
+    let is_other = |name: &PathBuf| name.as_os_str().as_bytes().ends_with(b"/");
+    let (others, untracked): (Vec<_>, Vec<_>) = untracked.into_iter().partition(is_other);
     let names = untracked.iter().map(|name| name.as_os_str().as_bytes());
-    let names = names.filter(|name| !name.ends_with(b"/")); // another repository
     let list: Vec<u8> = names.flat_map(|name| name.iter().copied().chain([0])).collect();
     if list.is_empty() {
-        return Ok(None);
+        return Ok((None, others));
     }
     let words = ["--literal-pathspecs", "add", "--intent-to-add", "--sparse"];
     let from = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     let call = git(&repo.root).words(words).words(from);
     let said = call.index(index).input(&list)?.ask()?;
-    Ok((!said.yes).then(|| said.error()))
+    Ok(((!said.yes).then(|| said.error()), others))
 }
 
 /// `ADDED TAB REMOVED TAB PATH NUL`; where a file was moved, an empty path and then both.

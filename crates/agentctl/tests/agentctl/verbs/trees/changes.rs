@@ -260,6 +260,31 @@ fn a_group_is_compared_side_by_side() {
     assert_eq!(trees.run(&["compare", "nobody"]).code, Some(3));
 }
 
+/// What the numbers do not tell is said, of one and of many.
+#[test]
+fn what_is_not_counted_is_said() {
+    let trees = Trees::new();
+    let base = trees.git("repo", &["rev-parse", "main"]);
+    let made = json!({"base": base, "branch": "b", "repo": trees.at("repo"), "group": "g-1"});
+    trees.session(1, "tree", made);
+    trees.git("tree", &["init", "-q", "inner"]);
+    trees.commit("tree/inner", "work");
+    trees.session(2, "repo", json!({"base": base, "group": "g-1"}));
+    let inner = "inner/ is a repository of its own: what was done there is not counted";
+    let dirty =
+        "what was uncommitted at the launch already is counted too: it had no worktree of its own";
+    assert_eq!(trees.changes(1)["notes"], json!([inner]));
+    assert_eq!(trees.changes(2)["notes"], json!([dirty]));
+    let one = trees.run(&["diff", &id(1), "--stat"]);
+    assert!(one.stderr.contains(inner), "{one:#?}");
+    let both = trees.run(&["compare", "g-1"]);
+    assert!(both.stderr.contains(inner) && both.stderr.contains(dirty), "{both:#?}");
+    fs::remove_dir_all(trees.at("tree/inner")).expect("it was there");
+    trees.removes(&[]);
+    let gone = trees.run(&["compare", "g-1"]);
+    assert!(gone.stderr.contains("only what was committed on b is shown"), "{gone:#?}");
+}
+
 /// Another agent has the id of one, and a registry cannot be read: the others are compared.
 #[test]
 fn one_bad_session_of_a_group_hides_no_other() {

@@ -81,6 +81,18 @@ fn tables_fit_the_terminal() {
     }
 }
 
+/// What a file holds does not steer the terminal.
+#[test]
+fn a_patch_on_a_terminal_is_safe() {
+    let trees = Trees::new();
+    group(&trees);
+    trees.write("tree/new", "\u{1b}]0;HACKED\u{7}\n");
+    let (code, text) = on_terminal(&trees, &format!("diff {}", id(1)), "");
+    assert_eq!(code, Some(0), "{text:?}");
+    assert!(text.contains("+^[]0;HACKED^G"), "{text:?}");
+    assert!(!text.contains("\u{1b}]"), "{text:?}");
+}
+
 /// A person on a terminal is told what is lost, and asked.
 #[test]
 fn a_person_is_asked() {
