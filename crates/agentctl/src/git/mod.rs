@@ -28,6 +28,6 @@ pub(crate) use remove::Removal;
 pub(crate) use repo::{Repo, head};
 pub(crate) use trees::Listed;
 pub(crate) use work::{
-    Files, Keep, Look, Only, commits, files, has_gitlinks, has_remotes, operation, own_dir,
-    own_dir_of, own_refs, reflog, staged, stashed,
+    Files, Keep, Look, Only, commits, files, has_remotes, operation, own_dir, own_dir_of, own_refs,
+    reflog, staged, stashed,
 };

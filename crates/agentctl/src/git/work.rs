@@ -258,14 +258,6 @@ pub(crate) fn own_refs(tree: &Path) -> Result<Own, Error> {
     Ok(own)
 }
 
-/// Git refuses to remove a worktree that has submodules, even where none was ever filled.
-pub(crate) fn has_gitlinks(tree: &Path, own: &Path) -> Result<bool, Error> {
-    const GITLINK: &[u8] = b"160000 ";
-    let out = git(tree).words(["ls-files", "-s", "-z"]).out()?;
-    let any = parts(&out).any(|entry| entry.starts_with(GITLINK));
-    Ok(any || own.join("modules").is_dir())
-}
-
 /// The repository has a remote that was fetched from.
 pub(crate) fn has_remotes(tree: &Path) -> Result<bool, Error> {
     let out = git(tree).words(["for-each-ref", "--count=1", "refs/remotes"]).out()?;

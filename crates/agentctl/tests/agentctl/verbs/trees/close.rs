@@ -158,15 +158,13 @@ fn commits_that_nobody_else_has_are_counted() {
     assert_eq!(fact(&gone, "commits"), "its commits stay on the branch b (1 of them not pushed)");
 }
 
-/// Git refuses a worktree with a submodule, though that was never filled.
+/// Git refuses where it has kept submodules, though none is left.
 #[test]
-fn a_submodule_that_was_never_filled_is_no_hindrance() {
+fn an_empty_place_for_submodules_is_no_hindrance() {
     let trees = Trees::new();
-    let link = format!("160000,{},sub", trees.git("repo", &["rev-parse", "main"]));
-    trees.git("tree", &["update-index", "--add", "--cacheinfo", &link]);
-    fs::create_dir(trees.at("tree/sub")).expect("a folder");
-    trees.git("tree", &["commit", "-qm", "sub"]);
+    fs::create_dir(trees.at("repo/.git/worktrees/tree/modules")).expect("a folder");
     trees.own();
+    assert!(!trees.try_git("repo", &["worktree", "remove", "../tree"]).0);
     trees.removes(&[]);
 }
 
@@ -195,6 +193,10 @@ fn the_same_target_twice_is_one() {
     let answer = answer.json();
     assert_eq!(answer["worktrees"].as_array().map(Vec::len), Some(1), "{answer:#}");
     assert_eq!(answer["refused"], json!([]));
+    // A word that is a directory is none any more once that is gone.
+    let trees = Trees::new();
+    let answer = trees.run(&["worktree", "clean", "tree", "tree", "--json"]);
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
 }
 
 #[test]
