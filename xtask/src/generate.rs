@@ -47,6 +47,7 @@ fn pages(root: &Path) -> Outcome<Vec<(PathBuf, String)>> {
 
 fn schemas() -> Outcome<Vec<(&'static str, String)>> {
     Ok(vec![
+        ("error.json", schema::<wire::Failed>()?),
         ("list.json", schema::<wire::Sessions>()?),
         ("status.json", schema::<wire::OneSession>()?),
         ("logs.json", schema::<wire::Messages>()?),

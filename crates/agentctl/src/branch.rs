@@ -24,7 +24,8 @@ pub(crate) fn branch(dir: &Path) -> Option<OsString> {
     };
     let head = short(&folder.join("HEAD"))?;
     let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii_end();
-    (!name.contains(&0)).then(|| OsString::from_vec(name.to_vec()))
+    // A repository that keeps its references in a table says so there.
+    (!name.contains(&0) && name != b".invalid").then(|| OsString::from_vec(name.to_vec()))
 }
 
 fn short(path: &Path) -> Option<Vec<u8>> {
@@ -52,6 +53,8 @@ mod tests {
         assert_eq!(branch(&top.join("repo/src")), Some("a/$(b)".into()));
         assert_eq!(branch(&top.join("tree")), Some(OsString::from_vec(vec![0xff])));
         fs::write(top.join("repo/.git/HEAD"), "0123456789abcdef\n").unwrap();
+        assert_eq!(branch(&top.join("repo")), None);
+        fs::write(top.join("repo/.git/HEAD"), "ref: refs/heads/.invalid\n").unwrap();
         assert_eq!(branch(&top.join("repo")), None);
     }
 }

@@ -28,6 +28,15 @@ pub(crate) fn known_state() -> Result<PathBuf, Error> {
     })
 }
 
+/// A path that a person wrote: `~` is the home directory.
+pub(crate) fn from_home(path: impl AsRef<Path>, home: Option<&Path>) -> PathBuf {
+    let path = path.as_ref();
+    match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        (Err(_), _) | (_, None) => path.to_owned(),
+    }
+}
+
 fn place(
     variable: impl Fn(&'static str) -> Option<OsString>,
     base: &'static str,

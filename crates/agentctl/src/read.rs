@@ -11,7 +11,7 @@ use std::{
 };
 
 /// No file of ours that is read as a whole is longer.
-const LONGEST: u64 = 64 << 10;
+pub(crate) const LONGEST: u64 = 64 << 10;
 
 /// What is in a file: one of ours, no link, no pipe, and not long.
 pub(crate) fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<T> {

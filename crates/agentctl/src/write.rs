@@ -1,5 +1,6 @@
 //! Files of ours, whole or not at all, and for their owner only.
 
+use crate::read::LONGEST;
 use serde::Serialize;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -41,6 +42,11 @@ fn by(
     place: impl Fn(&Path) -> io::Result<()>,
 ) -> io::Result<()> {
     let text = serde_json::to_vec(value)?;
+    // What nobody could read is as good as not written, and passes for written.
+    if text.len() as u64 > LONGEST {
+        let what = format!("it would be longer than {} KiB: use shorter words", LONGEST >> 10);
+        return Err(io::Error::other(what));
+    }
     let (draft, mut file) = draft_of(path)?;
     let written = file.write_all(&text).and_then(|()| file.sync_all());
     let written = written.and_then(|()| place(&draft));
@@ -75,6 +81,18 @@ fn draft_of(path: &Path) -> io::Result<(PathBuf, File)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_could_read_is_not_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file.json");
+        let most = "x".repeat(usize::try_from(LONGEST).expect("a size") - "\"\"".len());
+        whole(&path, &most).expect("it fits");
+        assert_eq!(crate::read::whole::<String>(&path).expect("it can be read"), most);
+        assert!(whole(&path, &format!("{most}x")).is_err());
+        assert!(fresh(&folder.path().join("other.json"), &format!("{most}x")).is_err());
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
 
     #[test]
     fn a_draft_of_a_killed_namesake_is_in_nobody_s_way() {

@@ -5,6 +5,28 @@
 use serde::{Deserialize, Serialize};
 use std::{path::Path, time::Duration};
 
+/// Variables by which git means another repository than that of the directory; whoever is run by a git
+/// hook has them. An agent, or what is run for it, is not to have them: it would commit elsewhere.
+/// Of `git rev-parse --local-env-vars`, those of `git -c` stay: in containers, people say by them whom
+/// git trusts.
+pub const OF_A_REPOSITORY: &[&str] = &[
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_CONFIG",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+];
+
 /// What an agent may do without asking, in one vocabulary for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -18,7 +18,7 @@ pub struct Slot {
     pub agent: &'static dyn Agent,
     /// Which model, in the agent's own words.
     pub model: Option<String>,
-    /// The branch it works on, or what that begins with where a list made several of one entry.
+    /// The branch it works on, if one was named for it.
     pub branch: Option<String>,
     /// What that branch begins from.
     pub base: Option<String>,
@@ -42,7 +42,7 @@ pub fn names(slots: &[Slot]) -> Vec<String> {
     names::unique(slots)
 }
 
-/// The name of a group's launch is the last part of its branch.
-pub fn branch(slot: &Slot, group: &str, name: &str) -> String {
-    slot.branch.clone().unwrap_or_else(|| format!("try/{group}/{name}"))
+/// The branch of a group's launch; its last part is the name.
+pub fn branch(group: &str, name: &str) -> String {
+    format!("try/{}/{name}", names::plain(group))
 }

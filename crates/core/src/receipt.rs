@@ -5,7 +5,7 @@
 
 mod hooks;
 
-pub use hooks::{Callback, HOOK_VARIABLES, HookEnd, HookName, Hooks, Ran, Run, Runs};
+pub use hooks::{Callback, HookEnd, HookName, HookVariable, Hooks, Ran, Run, Runs};
 
 use crate::{evidence::Role, ident::ProcKey};
 use jiff::{SignedDuration, Timestamp};

@@ -98,10 +98,14 @@ fn place(here: &Here, args: &Launch, agent: &dyn Agent, cwd: &Path) -> Result<Pl
             None => Ok(Place::Given),
         };
     };
-    let branch = args.tree.branch.clone().unwrap_or_else(|| ops::launch::fresh_branch(agent));
     let repo = directory(here, repo, "use --worktree to name a directory of a repository")?;
+    let named = args.tree.branch.clone();
+    let branch = named.clone().unwrap_or_default();
     let wanted = Wanted::new(&repo, cwd, branch, args.tree.base_branch.clone())?;
-    Ok(Place::Wanted(wanted))
+    Ok(Place::Wanted(match named {
+        Some(_) => wanted,
+        None => wanted.on_fresh_branch(agent.card().binary)?,
+    }))
 }
 
 /// Goes on with a session.

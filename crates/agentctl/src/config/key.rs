@@ -192,10 +192,10 @@ mod tests {
     /// A hook that launches an agent is no reason for that agent to have the same model.
     #[test]
     fn no_variable_of_a_hook_sets_a_key() {
-        let told = agentctl_core::receipt::HOOK_VARIABLES;
+        let told = agentctl_core::receipt::HookVariable::ALL;
         let set: Vec<String> = Key::ALL.iter().filter_map(|key| key.variable()).collect();
         assert!(set.contains(&"AGENTCTL_LAUNCH_MODEL".to_owned()));
-        assert!(set.iter().all(|name| !told.contains(&name.as_str())), "{set:?}");
+        assert!(!told.iter().any(|one| set.contains(&one.name().to_owned())), "{set:?}");
         assert!(!set.iter().any(|name| name == agentctl_core::receipt::VARIABLE));
     }
 

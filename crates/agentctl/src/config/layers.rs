@@ -54,7 +54,7 @@ pub(crate) struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) path: PathBuf,
-    /// The place in it and what is there.
+    /// The place in it and what is there, or a space and what is said of the whole.
     pub(crate) text: String,
     /// Only for who asks what is set.
     pub(crate) quiet: bool,
@@ -137,21 +137,16 @@ impl Config {
     /// A directory that is set.
     pub(crate) fn folder(&self, key: Key) -> Option<PathBuf> {
         let home = env::var_os("HOME").map(PathBuf::from);
-        Some(expanded(self.text(key)?, home.as_deref()))
+        Some(places::from_home(self.text(key)?, home.as_deref()))
     }
 
     fn folders(&self, key: Key, home: Option<&Path>) -> Vec<PathBuf> {
         match self.settings.get(&(key, None)).map(|setting| &setting.value) {
-            Some(Value::List(all)) => all.iter().map(|path| expanded(path, home)).collect(),
+            Some(Value::List(all)) => {
+                all.iter().map(|path| places::from_home(path, home)).collect()
+            }
             Some(Value::Text(_) | Value::Switch(_)) | None => Vec::new(),
         }
-    }
-}
-
-fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix('~'), home) {
-        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-        (Some(_) | None, _) => PathBuf::from(path),
     }
 }
 
@@ -182,7 +177,7 @@ impl Sources<'_> {
         let set = environment.get(&(Key::Cwd, None)).cloned();
         let set = set.or_else(|| looked.config.settings.get(&(Key::Cwd, None)).cloned());
         let set = set.and_then(|setting| match setting.value {
-            Value::Text(path) => Some(expanded(&path, self.home.as_deref())),
+            Value::Text(path) => Some(places::from_home(&path, self.home.as_deref())),
             Value::Switch(_) | Value::List(_) => None,
         });
         let dir = dir.map(Path::to_owned).or(set).or_else(|| env::current_dir().ok());
@@ -220,12 +215,22 @@ impl Sources<'_> {
             return looked.seen(Layer::Project, &path, FileState::Absent, None);
         };
         if !project::is_heard(&path, dir) {
-            looked.note(&path, "it belongs to another user, and is ignored".to_owned());
+            looked.note(&path, " it belongs to another user, and is ignored".to_owned());
             return looked.seen(Layer::Project, &path, FileState::Ignored, None);
         }
-        let Some(mut content) = looked.content(Layer::Project, &path) else { return };
         let trust = looked.config.folders(Key::Trust, self.home.as_deref());
         let is_trusted = project::is_trusted(&path, &trust);
+        let before = looked.wrong.len();
+        let content = looked.content(Layer::Project, &path);
+        if !is_trusted {
+            // Whoever can write it is not to keep others from launching there.
+            let place = format!("{}:", path.display());
+            for what in looked.wrong.split_off(before) {
+                let what = what.strip_prefix(&place).unwrap_or(&what);
+                looked.note(&path, format!("{what}; it is ignored"));
+            }
+        }
+        let Some(mut content) = content else { return };
         let (may, may_not): (Vec<Entry>, Vec<Entry>) =
             content.entries.into_iter().partition(|entry| match entry.key.project() {
                 Project::May => true,

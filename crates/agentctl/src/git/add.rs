@@ -2,18 +2,14 @@
 
 use super::{
     base::Base,
-    command::{Said, git},
-    names::beside,
+    command::{Git, git},
+    names::{beside, place, word},
+    remove::Removal,
     repo::Repo,
 };
 use crate::error::{Error, Kind};
 use agentctl_core::text::one_line;
-use rustix::fs::{FlockOperation, flock};
-use std::{
-    ffi::OsStr,
-    fs::{self, File},
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, fs, path::PathBuf};
 
 /// A worktree that is asked for.
 pub(crate) struct NewTree<'a> {
@@ -21,8 +17,6 @@ pub(crate) struct NewTree<'a> {
     pub(crate) branch: &'a str,
     /// What a new branch starts from; else what is checked out where it was asked.
     pub(crate) base: Option<&'a str>,
-    /// Where; else beside the repository.
-    pub(crate) path: Option<&'a Path>,
 }
 
 /// A worktree that was made, or with [`Repo::plan`] would be.
@@ -50,16 +44,13 @@ impl Repo {
             (Some(_), Some(_)) | (None, _) => self.base(new.base)?,
         };
         if let Some(commit) = &there {
-            self.is_free(new.branch)?;
+            self.unused(new.branch)?;
             if *commit != base.commit {
                 return Err(elsewhere(new));
             }
         }
         let base_commit = base.commit;
-        let path = match new.path {
-            Some(path) => self.free_path(path)?,
-            None => beside(&self.main, new.branch, |path| fs::symlink_metadata(path).is_err()),
-        };
+        let path = beside(&self.main, new.branch, |path| fs::symlink_metadata(path).is_err());
         let mut notes: Vec<String> = base.note.into_iter().collect();
         notes.extend(self.notes(new, &base_commit, there.is_some())?);
         Ok(Tree {
@@ -75,24 +66,51 @@ impl Repo {
     /// Makes a worktree. Whoever else makes one of the same repository meanwhile is waited for, but
     /// not while files are checked out.
     pub(crate) fn add_worktree(&self, new: &NewTree<'_>) -> Result<Tree, Error> {
-        let tree = {
+        let (tree, made) = {
             let _turn = self.turn();
             let tree = self.plan(new)?;
-            let made = self.register(&tree)?;
-            if !made.yes {
-                return Err(not_made(&tree, &made));
+            if tree.created_branch {
+                self.make_branch(&tree)?;
             }
-            tree
+            let made = self.register(&tree);
+            (tree, made)
         };
+        // Nothing is removed from a path where git did not get so far: others may have been faster.
+        made.map_err(|why| self.not_made(&tree, &why, None))?;
         // As `git worktree add` does it.
         let files = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
-        let filled = git(&tree.path).words(files).ask()?;
-        if !filled.yes {
-            let why = not_made(&tree, &filled);
-            let _ = self.forget(&tree, &["--force"]);
-            return Err(why);
-        }
+        let filled = yes(git(&tree.path).words(files));
+        filled.map_err(|why| self.not_made(&tree, &why, Some(Removal::Forced)))?;
         Ok(tree)
+    }
+
+    /// By itself, so that it is known who made it if the worktree then fails.
+    fn make_branch(&self, tree: &Tree) -> Result<(), Error> {
+        let words = ["branch", "--quiet", "--no-track", "--", &tree.branch, &tree.base_commit];
+        yes(git(&self.root).words(words)).map_err(|why| {
+            let what = format!("cannot make the branch {}: {why}", one_line(&tree.branch));
+            Error::new(Kind::Refused, what).hint("use another --branch; `git branch` lists them")
+        })
+    }
+
+    /// A worktree that failed: what was made before is taken back, and what is left is told.
+    fn not_made(&self, tree: &Tree, why: &str, how: Option<Removal>) -> Error {
+        let (path, branch) = (place(&tree.path), word(&tree.branch));
+        let mut left = Vec::new();
+        let turn = self.turn();
+        if how.is_some_and(|how| self.remove(&tree.path, how, &turn).is_err()) {
+            left.push(format!("`git worktree remove --force {path}` removes what was made of it"));
+        }
+        let drop = || self.drop_branch(&tree.branch, &tree.base_commit, &turn);
+        if tree.created_branch && drop().is_err() {
+            left.push(format!("`git branch -D {branch}` deletes the branch that was made for it"));
+        }
+        let hint = match left.is_empty() {
+            true => "nothing was left behind; `git worktree list` shows what is there".to_owned(),
+            false => left.join("; "),
+        };
+        let path = one_line(&tree.path.to_string_lossy());
+        Error::new(Kind::Refused, format!("cannot make the worktree {path}: {why}")).hint(hint)
     }
 
     /// Removes a worktree that was just made, and its branch if that was made too. What anybody has
@@ -101,7 +119,7 @@ impl Repo {
         let left = |why: &str| {
             let path = one_line(&tree.path.to_string_lossy());
             Error::new(Kind::Refused, format!("{path} is left as it is: {why}"))
-                .hint(format!("`agentctl worktree clean {path}` looks closer"))
+                .hint(format!("`agentctl worktree clean {}` looks closer", place(&tree.path)))
         };
         let head = git(&tree.path).words(["rev-parse", "--verify", "HEAD^{commit}"]).line()?;
         let branch = git(&tree.path).words(["symbolic-ref", "--quiet", "HEAD"]).line_if_any()?;
@@ -109,44 +127,21 @@ impl Repo {
             return Err(left("another commit is checked out there"));
         }
         let status = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignored"];
-        if !git(&tree.path).words(status).out()?.is_empty() {
+        if !git(&tree.path).strict().words(status).out()?.is_empty() {
             return Err(left("files were changed there"));
         }
-        self.forget(tree, &[])
-    }
-
-    fn forget(&self, tree: &Tree, how: &[&str]) -> Result<(), Error> {
-        let _turn = self.turn();
-        let words = ["worktree", "remove"].into_iter().chain(how.iter().copied()).chain(["--"]);
-        git(&self.main).words(words).words([&tree.path]).out()?;
-        if tree.created_branch {
-            self.delete_branch(&tree.branch, &tree.base_commit)?;
+        let turn = self.turn();
+        self.remove(&tree.path, Removal::Careful, &turn)?;
+        match tree.created_branch {
+            true => self.drop_branch(&tree.branch, &tree.base_commit, &turn),
+            false => Ok(()),
         }
-        Ok(())
     }
 
-    /// Deletes a branch if it is still at that commit.
-    fn delete_branch(&self, branch: &str, commit: &str) -> Result<(), Error> {
-        let name = format!("refs/heads/{branch}");
-        git(&self.main).words(["update-ref", "-d", &name, commit]).out().map(drop)
-    }
-
-    fn register(&self, tree: &Tree) -> Result<Said, Error> {
-        let call = git(&self.root).words(["worktree", "add", "--quiet", "--no-checkout"]);
-        let call = match tree.created_branch {
-            true => call.words(["--no-track", "-b", &tree.branch]),
-            false => call,
-        };
-        let from = if tree.created_branch { &tree.base_commit } else { &tree.branch };
-        call.words([OsStr::new("--"), tree.path.as_os_str(), OsStr::new(from)]).ask()
-    }
-
-    /// One at a time: git's own locks fail where they could wait. The kernel gives it back, and a file
-    /// system without such locks leaves it to git's.
-    pub(super) fn turn(&self) -> Option<File> {
-        let dir = File::open(&self.common).ok()?;
-        flock(&dir, FlockOperation::LockExclusive).ok()?;
-        Some(dir)
+    /// Writes the worktree down, without its files; git's complaint if it does not.
+    fn register(&self, tree: &Tree) -> Result<(), String> {
+        let words = ["worktree", "add", "--quiet", "--no-checkout", "--"];
+        yes(git(&self.root).words(words).words([tree.path.as_os_str(), OsStr::new(&tree.branch)]))
     }
 
     fn well_named(&self, branch: &str) -> Result<(), Error> {
@@ -162,30 +157,15 @@ impl Repo {
         }
     }
 
-    /// Nobody has checked that branch out.
-    fn is_free(&self, branch: &str) -> Result<(), Error> {
-        let trees = self.trees()?;
-        let Some(tree) = trees.iter().find(|tree| tree.branch.as_deref() == Some(branch)) else {
-            return Ok(());
-        };
+    /// Refuses a branch that a worktree needs.
+    fn unused(&self, branch: &str) -> Result<(), Error> {
+        let Some(tree) = self.holder(branch, None)? else { return Ok(()) };
         let (branch, path) = (one_line(branch), one_line(&tree.path.to_string_lossy()));
         let what = format!("the branch {branch} is checked out in {path}");
         Err(Error::new(Kind::Refused, what).hint(match &tree.prunable {
             Some(_) => "that directory is gone: `git worktree prune` forgets it".to_owned(),
-            None => format!("use another --branch, or --cwd {path} to work there"),
+            None => format!("use another --branch, or --cwd {} to work there", place(&tree.path)),
         }))
-    }
-
-    fn free_path(&self, path: &Path) -> Result<PathBuf, Error> {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let empty = || fs::read_dir(&path).is_ok_and(|mut dir| dir.next().is_none());
-        match fs::symlink_metadata(&path).is_err() || empty() {
-            true => Ok(path),
-            false => {
-                let what = format!("{} is there already", one_line(&path.to_string_lossy()));
-                Err(Error::new(Kind::Usage, what).hint("name a directory that is not there yet"))
-            }
-        }
     }
 
     fn notes(&self, new: &NewTree<'_>, commit: &str, there: bool) -> Result<Vec<String>, Error> {
@@ -218,8 +198,11 @@ fn elsewhere(new: &NewTree<'_>) -> Error {
         .hint("leave --base-branch out to go on with that branch, or use another --branch")
 }
 
-fn not_made(tree: &Tree, said: &Said) -> Error {
-    let path = one_line(&tree.path.to_string_lossy());
-    Error::new(Kind::Refused, format!("cannot make the worktree {path}: {}", said.complaint()))
-        .hint("nothing was left behind; `git worktree list` shows what is there")
+/// Git's complaint, where it does not say yes.
+fn yes(call: Git) -> Result<(), String> {
+    match call.ask() {
+        Ok(said) if said.yes => Ok(()),
+        Ok(said) => Err(said.complaint()),
+        Err(why) => Err(why.message),
+    }
 }

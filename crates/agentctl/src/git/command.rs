@@ -1,27 +1,26 @@
 //! One call of the `git` command, and what it says when it fails.
 
-use crate::error::{Error, Kind};
-use agentctl_core::text::one_line;
+use super::names::place;
+use crate::{
+    bounded::{self, Unrun},
+    error::{Error, Kind},
+};
+use agentctl_core::{launch::OF_A_REPOSITORY, text::one_line};
 use std::{
     ffi::{OsStr, OsString},
+    fs,
     io::{self, Seek, Write},
-    os::unix::ffi::OsStringExt,
+    os::unix::{ffi::OsStringExt, fs::MetadataExt},
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
+    time::Duration,
 };
 
-/// Variables that would make git speak of another repository than that of the directory: they are
-/// set for whoever runs us in a hook.
-const OF_A_REPOSITORY: &[&str] = &[
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_IMPLICIT_WORK_TREE",
+/// No call takes longer: a large repository is checked out in less, and a file system that hangs, or a
+/// program of a filter, keeps nobody for ever.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
+/// Variables that would make git answer another question than ours.
+const OF_A_CALL: &[&str] = &[
     "GIT_LITERAL_PATHSPECS",
     "GIT_GLOB_PATHSPECS",
     "GIT_NOGLOB_PATHSPECS",
@@ -37,6 +36,17 @@ const SETTINGS: &[&str] = &[
     "core.pager=cat",
     "advice.detachedHead=false",
     "submodule.recurse=false",
+    "log.showSignature=false",
+];
+/// Nothing is locked for a look, fetched behind our back (git 2.44), or asked of a person: `ssh` would ask
+/// on the terminal though git does not, and a command of ours for it would replace the user's.
+const VARIABLES: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("SSH_ASKPASS", "false"),
+    ("SSH_ASKPASS_REQUIRE", "force"),
 ];
 
 /// A call of git in a directory.
@@ -59,10 +69,10 @@ pub(super) struct Said {
 /// A call of git in that directory.
 pub(super) fn git(dir: &Path) -> Git {
     let mut command = Command::new("git");
-    for name in OF_A_REPOSITORY {
+    for name in OF_A_REPOSITORY.iter().chain(OF_A_CALL) {
         command.env_remove(name);
     }
-    command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
+    command.envs(VARIABLES.iter().copied());
     command.stdin(Stdio::null()).arg("-C").arg(dir).arg("--no-pager");
     for setting in SETTINGS {
         command.args(["-c", setting]);
@@ -71,6 +81,30 @@ pub(super) fn git(dir: &Path) -> Git {
 }
 
 impl Git {
+    /// Sees every change of the files in a worktree, by whose top it was called, whatever settings let
+    /// git pass over: only what the file system cannot tell apart is left to them.
+    pub(super) fn strict(mut self) -> Self {
+        let stat = |name: &str| fs::symlink_metadata(self.dir.join(name));
+        let tells_case = stat(".git").is_ok() && stat(".GIT").is_err();
+        // Git makes this file, and nobody runs it: where it may be run, every file may.
+        let file = stat(".git").and_then(|git| match git.is_dir() {
+            true => stat(".git/HEAD"),
+            false => Ok(git),
+        });
+        let tells_modes = file.is_ok_and(|file| file.mode() & 0o111 == 0);
+        let settings = [
+            (true, "core.checkStat=default"),
+            (true, "core.trustctime=true"),
+            (true, "core.untrackedCache=false"),
+            (tells_case, "core.ignoreCase=false"),
+            (tells_modes, "core.fileMode=true"),
+        ];
+        for (_, setting) in settings.iter().filter(|(holds, _)| *holds) {
+            self.command.args(["-c", setting]);
+        }
+        self
+    }
+
     /// With these words; the first one that is no option names the call in errors.
     pub(super) fn words<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
         for word in words {
@@ -104,16 +138,25 @@ impl Git {
 
     /// Makes the call, whatever git says to it.
     pub(super) fn ask(mut self) -> Result<Said, Error> {
-        let made = self.command.output().map_err(|why| match why.kind() {
-            io::ErrorKind::NotFound => {
+        let ran = bounded::run(&mut self.command, LONGEST).map_err(|why| self.unrun(&why))?;
+        let (yes, code) = (ran.status.success(), ran.status.code());
+        let heard =
+            |bytes: io::Result<Vec<u8>>| bytes.map_err(|why| self.unrun(&Unrun::Unheard(why)));
+        let (out, err) = (heard(ran.out(u64::MAX))?, heard(ran.err(u64::MAX))?);
+        Ok(Said { yes, code, out, err, dir: self.dir, what: self.what })
+    }
+
+    fn unrun(&self, why: &Unrun) -> Error {
+        match why {
+            Unrun::NotStarted(why) if why.kind() == io::ErrorKind::NotFound => {
                 Error::new(Kind::Io, "git is not installed: no `git` on PATH")
                     .hint("worktrees and differences are git's: install it")
             }
-            _ => Error::new(Kind::Io, format!("cannot run git: {why}")),
-        })?;
-        let Output { status, stdout: out, stderr: err } = made;
-        let (yes, code) = (status.success(), status.code());
-        Ok(Said { yes, code, out, err, dir: self.dir, what: self.what })
+            Unrun::NotStarted(_) | Unrun::Unheard(_) | Unrun::Lost(_) | Unrun::Late(_) => {
+                let dir = one_line(&self.dir.to_string_lossy());
+                Error::new(Kind::Io, format!("git {} in {dir} {why}", self.what))
+            }
+        }
     }
 
     /// Makes a call that must succeed.
@@ -160,8 +203,10 @@ impl Said {
         }
         if is("dubious ownership") {
             let what = format!("git does not trust {dir}: it belongs to another user");
-            return Error::new(Kind::Refused, what)
-                .hint(format!("if you do, run `git config --global --add safe.directory {dir}`"));
+            return Error::new(Kind::Refused, what).hint(format!(
+                "if you do, run `git config --global --add safe.directory {}`",
+                place(&self.dir)
+            ));
         }
         if is("cannot change to") {
             return Error::new(Kind::Usage, format!("cannot work in {dir}: it is not there"));

@@ -6,8 +6,15 @@ use super::{
     work::{Look, files, own_dir},
 };
 use crate::error::{Error, Kind};
-use agentctl_core::wire::{ChangedFile, Since};
-use std::{fs, os::unix::ffi::OsStrExt, path::Path};
+use agentctl_core::{
+    text::one_line,
+    wire::{ChangedFile, Since},
+};
+use std::{
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 use tempfile::TempDir;
 
 /// What people have set for their own eyes, or to run a program of theirs, does not count.
@@ -28,6 +35,8 @@ pub(crate) struct Sides<'a> {
     repo: &'a Repo,
     base: &'a str,
     after: After<'a>,
+    /// Repositories inside, of which nothing is compared.
+    pub(crate) others: Vec<PathBuf>,
 }
 
 enum After<'a> {
@@ -57,9 +66,9 @@ impl<'a> Sides<'a> {
         }
         // A file may go between a look and the next: then another look is taken.
         const TRIES: usize = 3;
-        let mut missed = None;
+        let (mut missed, mut others) = (None, Vec::new());
         for _ in 0..TRIES {
-            missed = with_untracked(repo, &index)?;
+            (missed, others) = with_untracked(repo, &index)?;
             if missed.is_none() {
                 break;
             }
@@ -67,16 +76,16 @@ impl<'a> Sides<'a> {
         if let Some(why) = missed {
             return Err(why);
         }
-        Ok(Self { repo, base, after: After::Files(dir) })
+        Ok(Self { repo, base, after: After::Files(dir), others })
     }
 
     /// A commit and what is committed on a branch.
     pub(crate) fn of_branch(repo: &'a Repo, base: &'a str, branch: &'a str) -> Self {
-        Self { repo, base, after: After::Branch(branch) }
+        Self { repo, base, after: After::Branch(branch), others: Vec::new() }
     }
 
     fn call(&self, how: &[&str]) -> Git {
-        let call = git(&self.repo.root).words(["diff"]).words(PLAIN).words(how);
+        let call = git(&self.repo.root).strict().words(["diff"]).words(PLAIN).words(how);
         match &self.after {
             After::Files(dir) => call.index(&dir.path().join("index")).words([self.base, "--"]),
             After::Branch(branch) => call.words([self.base, &format!("refs/heads/{branch}"), "--"]),
@@ -104,24 +113,28 @@ impl<'a> Sides<'a> {
         };
         let range = format!("{}..{to}", self.base);
         let count = git(&self.repo.root).words(["rev-list", "--count", &range, "--"]).line()?;
-        Ok(count.parse().unwrap_or_default())
+        count.parse().map_err(|_| {
+            Error::new(Kind::Io, format!("git rev-list tells no number: {}", one_line(&count)))
+        })
     }
 }
 
-/// Tells an index of the files that git does not know yet; why not, if one of them is gone.
-fn with_untracked(repo: &Repo, index: &Path) -> Result<Option<Error>, Error> {
+/// Tells an index of the files that git does not know yet; why not, if one of them is gone. And which
+/// of them are repositories.
+fn with_untracked(repo: &Repo, index: &Path) -> Result<(Option<Error>, Vec<PathBuf>), Error> {
     let untracked = files(&repo.root, Look::Work)?.untracked;
+    let is_other = |name: &PathBuf| name.as_os_str().as_bytes().ends_with(b"/");
+    let (others, untracked): (Vec<_>, Vec<_>) = untracked.into_iter().partition(is_other);
     let names = untracked.iter().map(|name| name.as_os_str().as_bytes());
-    let names = names.filter(|name| !name.ends_with(b"/")); // another repository
     let list: Vec<u8> = names.flat_map(|name| name.iter().copied().chain([0])).collect();
     if list.is_empty() {
-        return Ok(None);
+        return Ok((None, others));
     }
     let words = ["--literal-pathspecs", "add", "--intent-to-add", "--sparse"];
     let from = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     let call = git(&repo.root).words(words).words(from);
     let said = call.index(index).input(&list)?.ask()?;
-    Ok((!said.yes).then(|| said.error()))
+    Ok(((!said.yes).then(|| said.error()), others))
 }
 
 /// `ADDED TAB REMOVED TAB PATH NUL`; where a file was moved, an empty path and then both.
@@ -146,6 +159,21 @@ fn read(out: &[u8]) -> Vec<ChangedFile> {
 }
 
 impl Repo {
+    /// The branch that others start from, by its short name: what the remote says, else by its name.
+    pub(crate) fn default_branch(&self) -> Result<Option<String>, Error> {
+        let words = ["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"];
+        let told = git(&self.main).words(words).line_if_any()?;
+        if let Some(name) = told.as_deref().and_then(|to| to.strip_prefix("refs/remotes/origin/")) {
+            return Ok(Some(name.to_owned()));
+        }
+        for name in ["main", "master"] {
+            if self.commit(&format!("refs/heads/{name}"))?.is_some() {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
     /// The commit since which a worktree's own work counts, where no launch tells: what it has in common
     /// with its upstream, or with the default branch.
     pub(crate) fn fork_point(&self) -> Result<(String, Since), Error> {

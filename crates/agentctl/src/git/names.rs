@@ -1,6 +1,18 @@
 //! Names of branches and of the directories made for them.
 
+use agentctl_core::{proof::shell_word, text::one_line};
 use std::path::{Path, PathBuf};
+use strsim::osa_distance;
+
+/// A path as a person may hand it to a shell.
+pub(crate) fn place(path: &Path) -> String {
+    word(&path.to_string_lossy())
+}
+
+/// A name as a person may hand it to a shell.
+pub(crate) fn word(name: &str) -> String {
+    shell_word(&one_line(name))
+}
 
 /// Where the worktree of a branch goes: beside the repository, as agentctl 1.x named it.
 pub(super) fn beside(main: &Path, branch: &str, is_free: impl Fn(&Path) -> bool) -> PathBuf {
@@ -32,29 +44,13 @@ pub(super) fn near<'a>(meant: &str, names: impl Iterator<Item = &'a str>) -> Vec
     let rate = |name: &str| {
         let name = name.to_lowercase();
         let last = name.rsplit('/').next().unwrap_or(&name);
-        let steps = distance(&meant, &name).min(distance(&meant, last));
+        let steps = osa_distance(&meant, &name).min(osa_distance(&meant, last));
         let holds = meant.len() > 2 && (name.contains(&meant) || meant.contains(last));
         (holds || steps <= 1 + meant.chars().count() / 4).then_some(steps)
     };
     let mut rated: Vec<_> = names.filter_map(|name| Some((rate(name)?, name))).collect();
     rated.sort_unstable();
     rated.into_iter().map(|(_, name)| name).take(3).collect()
-}
-
-/// How many letters must be changed, added or left out.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, one) in from.chars().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], at + 1);
-        for (column, other) in to.iter().enumerate() {
-            let above = row[column + 1];
-            row[column + 1] =
-                (corner + usize::from(one != *other)).min(row[column] + 1).min(above + 1);
-            corner = above;
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
@@ -80,6 +76,6 @@ mod tests {
         assert_eq!(near("login"), ["feature/login"]);
         assert_eq!(near("relase/2.1"), ["release/2.1"]);
         assert_eq!(near("xyz"), [""; 0]);
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(near("amin"), ["main", "origin/main"]);
     }
 }

@@ -35,9 +35,20 @@ impl Repo {
         Ok(Self { root, main, common })
     }
 
+    /// The repository at a directory, though it may be bare: for questions that need no files.
+    pub(crate) fn without_files(dir: &Path) -> Result<Self, Error> {
+        if git(dir).words(["rev-parse", "--is-bare-repository"]).line()? != "true" {
+            return Self::find(dir);
+        }
+        let common = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let common = git(dir).words(common).path()?;
+        Ok(Self { root: common.clone(), main: common.clone(), common })
+    }
+
     /// Every worktree that git has written down, the main one first.
     pub(crate) fn trees(&self) -> Result<Vec<Listed>, Error> {
-        let mut trees = listed(&self.root)?;
+        // Asked of the main one: that from which the repository was found may be gone by now.
+        let mut trees = listed(&self.main)?;
         // Of a submodule, git names the directory where it keeps the repository.
         if let Some(first) = trees.first_mut() {
             first.path.clone_from(&self.main);

@@ -1,9 +1,14 @@
 //! The work that lies in a worktree: what is changed, unknown, ignored, under way, stashed.
 
-use super::command::{git, parts, path};
-use crate::error::Error;
+use super::{
+    command::{git, parts, path},
+    repo::Repo,
+};
+use crate::error::{Error, Kind};
+use agentctl_core::text::one_line;
 use std::{
-    fs,
+    fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -31,7 +36,7 @@ pub(crate) enum Look {
 pub(crate) fn files(tree: &Path, look: Look) -> Result<Files, Error> {
     let status = |more: &[&'static str]| {
         let words = ["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=none"];
-        git(tree).words(words).words(more).out()
+        git(tree).strict().words(words).words(more).out()
     };
     let mut files = Files::default();
     for entry in parts(&status(&["--untracked-files=all"])?) {
@@ -83,6 +88,39 @@ pub(crate) fn own_dir(tree: &Path) -> Result<PathBuf, Error> {
     git(tree).words(["rev-parse", "--path-format=absolute", "--git-dir"]).path()
 }
 
+/// The same of a worktree whose directory may be gone; git can be asked there instead.
+pub(crate) fn own_dir_of(repo: &Repo, tree: &Path) -> Result<PathBuf, Error> {
+    // The folder that it lay in is still there, and may be a link.
+    let real = |tree: &Path| {
+        let folder = tree.parent()?.canonicalize().ok()?;
+        Some(folder.join(tree.file_name()?))
+    };
+    let is_own = |own: &Path| {
+        let told = fs::read(own.join("gitdir")).ok();
+        let file = told.map(|told| own.join(path(told.strip_suffix(b"\n").unwrap_or(&told))));
+        let there = file.as_deref().and_then(Path::parent).map(|there| (there, real(there)));
+        there.is_some_and(|(there, found)| there == tree || found.is_some() && found == real(tree))
+    };
+    let all = fs::read_dir(repo.common.join("worktrees")).into_iter().flatten().flatten();
+    all.map(|entry| entry.path()).find(|own| is_own(own)).ok_or_else(|| {
+        let what = format!("git keeps nothing of {}", one_line(&tree.to_string_lossy()));
+        Error::new(Kind::Refused, what)
+    })
+}
+
+/// What is staged in a worktree whose files are gone.
+pub(crate) fn staged(own: &Path) -> Result<Files, Error> {
+    let words = ["diff", "--cached", "--no-ext-diff", "--no-renames", "--name-status", "-z"];
+    let out = git(own).words(words).out()?;
+    let mut files = Files::default();
+    let mut rest = parts(&out);
+    while let Some((how, name)) = rest.next().zip(rest.next()) {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        files.changed.push(format!("{}  {}", text(how), text(name)));
+    }
+    Ok(files)
+}
+
 /// What git is in the middle of there, in a word.
 pub(crate) fn operation(own: &Path) -> Option<&'static str> {
     const MARKS: &[(&str, &str)] = &[
@@ -102,7 +140,13 @@ pub(crate) fn operation(own: &Path) -> Option<&'static str> {
 /// How many stashed changes were made on a branch. They belong to the repository, and stay.
 pub(crate) fn stashed(tree: &Path, branch: Option<&str>) -> Result<usize, Error> {
     let on = branch.unwrap_or("(no branch)");
-    let out = git(tree).words(["stash", "list", "-z", "--format=%gs"]).out()?;
+    if git(tree).words(["rev-parse", "--verify", "--quiet", "refs/stash"]).line_if_any()?.is_none()
+    {
+        return Ok(0);
+    }
+    // As `git stash list` does, which will not do so in a bare repository.
+    let out =
+        git(tree).words(["reflog", "show", "-z", "--format=%gs", "refs/stash", "--"]).out()?;
     let made = |one: &[u8]| {
         let one = String::from_utf8_lossy(one);
         let rest = one.strip_prefix("WIP on ").or_else(|| one.strip_prefix("On "));
@@ -155,24 +199,63 @@ pub(crate) fn commits(tree: &Path, only: &Only<'_>) -> Result<Vec<String>, Error
     Ok(lines.filter(|line| !line.is_empty()).collect())
 }
 
-/// Every commit that a name has stood for, as far as git remembers.
+/// Every commit that a name has stood for, as far as git remembers. Git takes what it cannot read for
+/// empty, or answers for another name: what lies there must open.
 pub(crate) fn reflog(tree: &Path, name: &str) -> Result<Vec<String>, Error> {
-    let said = git(tree).words(["reflog", "show", "--format=%H", name, "--"]).ask()?;
-    if !said.yes {
-        return Ok(Vec::new());
+    const NO: i32 = 1;
+    let log = format!("logs/{name}");
+    let file =
+        git(tree).words(["rev-parse", "--path-format=absolute", "--git-path", &log]).path()?;
+    match File::open(&file).and_then(|file| file.metadata()) {
+        Err(why) if why.kind() == ErrorKind::NotFound => {} // never written, or kept in another format
+        Err(why) => return Err(unreadable(&file, &why.to_string())),
+        Ok(stat) if stat.is_file() => {}
+        Ok(_) => return Err(unreadable(&file, "it is no file")),
     }
-    let mut all: Vec<String> =
-        String::from_utf8_lossy(&said.out).lines().map(str::to_owned).collect();
+    let exists = git(tree).words(["reflog", "exists", name]).ask()?;
+    match (exists.yes, exists.code) {
+        (true, _) => {}
+        (false, Some(NO)) => return Ok(Vec::new()),
+        (false, _) => return Err(exists.error()),
+    }
+    let out = git(tree).words(["reflog", "show", "--format=%H", name, "--"]).out()?;
+    let mut all: Vec<String> = String::from_utf8_lossy(&out).lines().map(str::to_owned).collect();
     all.sort();
     all.dedup();
     Ok(all)
 }
 
-/// Refs of this worktree alone, which go with it.
-pub(crate) fn own_refs(tree: &Path) -> Result<Vec<String>, Error> {
-    let words = ["for-each-ref", "--format=%(objectname)", "refs/worktree", "refs/rewritten"];
-    let out = git(tree).words(words).out()?;
-    Ok(String::from_utf8_lossy(&out).lines().map(str::to_owned).collect())
+fn unreadable(log: &Path, why: &str) -> Error {
+    let log = one_line(&log.to_string_lossy());
+    Error::new(Kind::Io, format!("what was checked out before cannot be told: {log}: {why}"))
+}
+
+/// What only names of this worktree lead to, which go with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Own {
+    /// Commits.
+    pub(crate) commits: Vec<String>,
+    /// Names of files and folders that are in no commit.
+    pub(crate) others: Vec<String>,
+}
+
+/// What refs of this worktree alone, and its `ORIG_HEAD`, lead to.
+pub(crate) fn own_refs(tree: &Path) -> Result<Own, Error> {
+    const FORMAT: &str = "--format=%(objecttype)%(*objecttype) %(objectname) %(refname)";
+    let out = git(tree).words(["for-each-ref", FORMAT, "refs/worktree", "refs/rewritten"]).out()?;
+    let mut own = Own::default();
+    for line in String::from_utf8_lossy(&out).lines() {
+        let mut words = line.splitn(3, ' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (kind, hash, name) = (word(), word(), word());
+        match kind {
+            "commit" | "tagcommit" => own.commits.push(hash.to_owned()),
+            _ => own.others.push(format!("{name}, a {kind}")),
+        }
+    }
+    let words = ["rev-parse", "--verify", "--quiet", "ORIG_HEAD^{commit}"];
+    own.commits.extend(git(tree).words(words).line_if_any()?);
+    Ok(own)
 }
 
 /// The repository has a remote that was fetched from.

@@ -14,6 +14,7 @@ mod peer;
 #[cfg(target_os = "linux")]
 mod pidfd;
 mod portable;
+mod put_off;
 mod receipts;
 mod servers;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub(crate) use machine::{Machine, Native};
 #[cfg(target_os = "linux")]
 use pidfd::Handle;
 pub(crate) use portable::Portable;
+pub(crate) use put_off::PutOff;
 pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one, stop_name};
 pub(crate) use servers::Patience;
 pub(crate) use watch::{Change, Reach, Watch};

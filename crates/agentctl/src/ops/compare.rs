@@ -3,13 +3,16 @@
 use super::{
     Here,
     diff::{self, Extent},
-    status::status,
+    observe,
 };
 use crate::error::{Error, Kind};
 use agentctl_core::{
     agent::Depth,
+    agents,
+    observe::{Candidate, Survey},
+    receipt::Launched,
     text::one_line,
-    wire::{Compared, Comparison, SCHEMA, Session},
+    wire::{Compared, Comparison, OneSession, Problem, SCHEMA, Session},
 };
 use jiff::Timestamp;
 
@@ -24,14 +27,17 @@ pub(crate) fn compare(here: &Here, group: &str) -> Result<Comparison, Error> {
         .hint("`agentctl list -a` shows sessions; groups are known for 7 days after they end"));
     }
     let (mut rows, mut problems) = (Vec::new(), Vec::new());
-    for id in ids {
-        match status(here, &id, Depth::Whole) {
+    for one in ids {
+        match member(here, &one, Depth::Whole) {
             Ok(found) => {
                 problems.extend(found.problems);
                 rows.push(row(here, found.session));
             }
             Err(why) if why.kind == Kind::NoSession => {} // it was killed before it wrote anything
-            Err(why) => return Err(why),
+            Err(why) => {
+                let message = format!("{} is not shown: {}", one_line(&one.1), why.message);
+                problems.push(Problem { agent: one.0, path: None, message });
+            }
         }
     }
     problems.sort();
@@ -40,14 +46,39 @@ pub(crate) fn compare(here: &Here, group: &str) -> Result<Comparison, Error> {
     Ok(Comparison { schema: SCHEMA, group: group.to_owned(), rows, problems })
 }
 
-/// The sessions that were launched in a group.
-pub(super) fn ids(here: &Here, group: &str) -> Vec<String> {
+/// The sessions that were launched in a group: each by its agent and its id.
+pub(super) fn ids(here: &Here, group: &str) -> Vec<(String, String)> {
     let launches = here.host().launches().iter();
     let own = launches.filter(|launch| launch.group.as_deref() == Some(group));
-    let mut ids: Vec<String> = own.filter_map(|launch| launch.session.clone()).collect();
+    let named = |launch: &Launched| Some((launch.agent.clone(), launch.session.clone()?));
+    let mut ids: Vec<(String, String)> = own.filter_map(named).collect();
     ids.sort();
     ids.dedup();
     ids
+}
+
+/// One of these. Another agent may have a session of the same id, which is not meant.
+pub(super) fn member(
+    here: &Here,
+    (agent, id): &(String, String),
+    depth: Depth,
+) -> Result<OneSession, Error> {
+    let none = || Error::new(Kind::NoSession, format!("no session {} of {agent}", one_line(id)));
+    let agent = agents::named(agent).ok_or_else(none)?;
+    let mut survey = Survey::of(agent, here.host(), &observe::environment(), id);
+    let meant = |one: &&Candidate| one.id.as_ref() == Some(id);
+    let chosen: Vec<&Candidate> = survey.candidates.iter().filter(meant).collect();
+    let (mut found, unread) = observe::sessions(&survey, &chosen, depth);
+    let problems = observe::problems(&mut survey, unread);
+    match (found.pop(), found.is_empty(), problems.first()) {
+        (Some(session), true, _) => Ok(OneSession { schema: SCHEMA, problems, session }),
+        (Some(_), false, _) => {
+            let what = format!("{} sessions of {} have the id", found.len() + 1, agent.card().name);
+            Err(Error::new(Kind::Ambiguous, what))
+        }
+        (None, _, Some(problem)) => Err(Error::new(Kind::Unreadable, problem.message.clone())),
+        (None, _, None) => Err(none()),
+    }
 }
 
 fn row(here: &Here, session: Session) -> Compared {

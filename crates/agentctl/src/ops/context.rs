@@ -60,7 +60,7 @@ impl Sources {
 }
 
 /// The text of a file: no pipe that would be waited for, not long, and not binary.
-fn text(path: &Path, limit: u64) -> Result<String, Error> {
+pub(crate) fn text(path: &Path, limit: u64) -> Result<String, Error> {
     let name = one_line(&path.to_string_lossy());
     let off = |why: &str| Error::new(Kind::Usage, format!("cannot use {name}: {why}"));
     let file = open(path).map_err(|why| off(&why.to_string()))?;

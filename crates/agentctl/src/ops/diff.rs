@@ -80,9 +80,26 @@ pub(super) fn of(
         branch: place.branch.clone().or(head),
         since,
         base: base.clone(),
+        notes: notes(&sides, launch.filter(|_| since == Since::Launch)),
         files: files.clone(),
     };
     Ok((changes, patch))
+}
+
+/// What the numbers do not tell.
+fn notes(sides: &Sides<'_>, launch: Option<&Launched>) -> Vec<String> {
+    let other = |dir: &PathBuf| {
+        let dir = one_line(&dir.to_string_lossy());
+        format!("{dir} is a repository of its own: what was done there is not counted")
+    };
+    let mut notes: Vec<String> = sides.others.iter().map(other).collect();
+    // A worktree that was made for a launch begins with nothing uncommitted.
+    if launch.is_some_and(|launch| launch.repo.is_none()) {
+        let what = "what was uncommitted at the launch already is counted too: it had no worktree \
+                    of its own";
+        notes.push(what.to_owned());
+    }
+    notes
 }
 
 /// The launch that began a session: later ones went on with it.
@@ -107,7 +124,7 @@ fn place(session: &Session, launch: Option<&Launched>) -> Result<Place, Error> {
     }
     let repo: Option<&PathBuf> = launch.and_then(|launch| launch.repo.as_ref());
     let branch = launch.and_then(|launch| launch.branch.clone()).or(session.branch.clone());
-    let found = repo.and_then(|repo| Repo::find(repo).ok()).zip(branch.clone());
+    let found = repo.and_then(|repo| Repo::without_files(repo).ok()).zip(branch.clone());
     let Some((repo, branch)) = found else { return Err(lost(session, branch.as_deref())) };
     match repo.commit(&format!("refs/heads/{branch}"))? {
         Some(_) => Ok(Place { repo, branch: Some(branch) }),

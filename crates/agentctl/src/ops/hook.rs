@@ -32,8 +32,13 @@ pub(crate) fn run(here: &Here, id: &str, name: HookName, again: bool) -> Result<
     let hooks = launch.hooks.as_ref().filter(|hooks| hooks.command(name).is_some());
     let hooks = hooks.ok_or_else(|| refuse("it was launched without one"))?;
     if name == HookName::OnComplete && is_alive(here.host(), &session, launch) {
-        return Err(refuse("its agent is alive")
-            .hint(format!("`agentctl wait {id}` waits for its end, which runs it")));
+        let way = match launch.runs.of(name) {
+            Run::NotRun => format!("`agentctl wait {id}`, and then run it: who was to was killed"),
+            Run::Waiting | Run::Running(_) | Run::Lost(_) | Run::Ended(..) => {
+                format!("`agentctl wait {id}` waits for its end, which runs it")
+            }
+        };
+        return Err(refuse("its agent is alive").hint(way));
     }
     may_begin(launch.runs.of(name), again).map_err(|(why, hint)| refuse(why).hint(hint))?;
     let state = places::known_state()?;
@@ -80,7 +85,7 @@ fn begin(
     name: HookName,
     again: bool,
 ) -> io::Result<()> {
-    let errand = Errand { name, launch, hooks, receipt, state: session.state.name() };
+    let errand = Errand { name, launch, hooks, receipt, state: session.state };
     let is_new = matches!(launch.runs.of(name), Run::NotRun);
     let ran = if again && !is_new { errand.run_again() } else { errand.run() };
     ran.map(|_| ())

@@ -6,7 +6,7 @@ mod many;
 mod start;
 mod tree;
 
-pub(crate) use many::{Slot, fresh_group, many};
+pub(crate) use many::{Slot, fresh_group, group_of, many};
 pub(crate) use tree::{Place, Wanted};
 
 use super::{
@@ -28,7 +28,7 @@ use agentctl_core::{
     evidence::Role,
     host::Host,
     ident::ProcKey,
-    launch::{self, Earlier, Input, Permission, Plan},
+    launch::{self, Earlier, Input, OF_A_REPOSITORY, Permission, Plan},
     policy::Sharing,
     receipt::{Callback, Launched, Runs, SCHEMA},
     wire::{self, DryRun, NewWorktree, Session},
@@ -243,9 +243,9 @@ pub(crate) fn bound_to() -> Option<String> {
     }
 }
 
-/// A branch for a worktree of this agent, which nobody has.
-pub(crate) fn fresh_branch(agent: &dyn Agent) -> String {
-    format!("try/{}-{}", agent.card().binary, &fresh_id()[..6])
+/// A name for a branch that hardly anybody has.
+fn fresh_branch(begin: &str) -> String {
+    format!("try/{begin}-{}", &fresh_id()[..6])
 }
 
 fn fresh_id() -> String {
@@ -390,7 +390,8 @@ fn variables(plan: &Plan, ask: &Ask) -> Vec<(String, String)> {
     own.chain(ask.env.iter().cloned()).collect()
 }
 
-/// Whoever launches may be an agent itself: what it was told is not for its children.
+/// Whoever launches may be an agent itself, or a hook of git: what it was told is not for its children.
 fn inherited() -> Vec<&'static str> {
-    agents::ALL.iter().flat_map(|agent| agent.card().inherited).copied().collect()
+    let told = agents::ALL.iter().flat_map(|agent| agent.card().inherited);
+    told.chain(OF_A_REPOSITORY).copied().collect()
 }

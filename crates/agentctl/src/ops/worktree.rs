@@ -15,7 +15,7 @@ use crate::{
 use agentctl_core::{
     observe::History,
     text::one_line,
-    wire::{AtWork, Problem, SCHEMA, Session, Worktree, Worktrees},
+    wire::{AtWork, Problem, SCHEMA, Session, Verdict, Worktree, Worktrees},
 };
 use std::{path::Path, thread};
 
@@ -26,7 +26,7 @@ pub(crate) fn list(here: &Here, dir: &Path) -> Result<Worktrees, Error> {
     let found = list::list(here, &list::Ask::every(History::All));
     let mut problems = found.problems;
     let mut worktrees: Vec<Worktree> =
-        trees.iter().enumerate().map(|(at, tree)| row(tree, at == 0)).collect();
+        trees.iter().enumerate().map(|(at, tree)| row(tree, Role::of(at))).collect();
     problems.extend(count_all(&mut worktrees, &trees));
     for (row, tree) in worktrees.iter_mut().zip(&trees) {
         row.sessions = at_work(&found.sessions, &trees, tree);
@@ -36,20 +36,40 @@ pub(crate) fn list(here: &Here, dir: &Path) -> Result<Worktrees, Error> {
 
 /// Removes a worktree that was made for a launch that failed, and its branch, if nobody has used it.
 pub(crate) fn undo(here: &Here, repo: &Repo, tree: &Tree) -> Result<(), Error> {
-    let seen = here.again();
-    if let Some(user) = processes::inside(&seen, &tree.path).users.first() {
-        let path = one_line(&tree.path.to_string_lossy());
-        return Err(Error::new(Kind::Refused, format!("{path} is left as it is: {user}")));
+    let seen = processes::no_process(&here.again(), &tree.path);
+    match seen.verdict {
+        Verdict::Safe => repo.remove_new(tree),
+        Verdict::Lost | Verdict::Never => {
+            let path = one_line(&tree.path.to_string_lossy());
+            let who = seen.details.first().map_or(String::new(), |one| format!(": {one}"));
+            let what = format!("{path} is left as it is: {}{who}", seen.fact);
+            Err(Error::new(Kind::Refused, what))
+        }
     }
-    repo.remove_new(tree)
 }
 
-fn row(tree: &Listed, main: bool) -> Worktree {
+/// What a worktree is to its repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// It holds the repository.
+    Main,
+    /// It was added to it.
+    Added,
+}
+
+impl Role {
+    /// By its place in git's list, where the main one is first.
+    fn of(place: usize) -> Self {
+        if place == 0 { Self::Main } else { Self::Added }
+    }
+}
+
+fn row(tree: &Listed, role: Role) -> Worktree {
     Worktree {
         path: tree.path.clone(),
         branch: tree.branch.clone(),
         head: tree.head.clone(),
-        main,
+        main: role == Role::Main,
         locked: tree.locked.clone(),
         prunable: tree.prunable.clone(),
         operation: None,
@@ -114,6 +134,8 @@ fn at_work(sessions: &[Session], trees: &[Listed], tree: &Listed) -> Vec<AtWork>
         agent: session.agent.clone(),
         state: session.state,
         live: session.live,
+        pid: session.pid,
+        updated_at: session.updated_at,
     };
     sessions.iter().filter(is_in).map(told).collect()
 }

@@ -10,8 +10,8 @@ use crate::{
     write::{fresh, whole},
 };
 use agentctl_core::{
-    launch::Signal,
-    receipt::{Exit, HOOK_VARIABLES, HookEnd, HookName, Hooks, Launched, Ran, VARIABLE},
+    launch::{OF_A_REPOSITORY, Signal},
+    receipt::{Exit, HookEnd, HookName, HookVariable, Hooks, Launched, Ran, VARIABLE},
     text::one_line,
     wire::StateName,
 };
@@ -44,7 +44,7 @@ pub(crate) struct Errand<'a> {
     /// The receipt of the launch.
     pub(crate) receipt: &'a Path,
     /// The session's state.
-    pub(crate) state: &'a str,
+    pub(crate) state: StateName,
 }
 
 impl Errand<'_> {
@@ -104,33 +104,34 @@ impl Errand<'_> {
         let mut shell = Command::new("/bin/sh");
         shell.arg("-c").arg(command).current_dir(&self.hooks.cwd).process_group(0);
         shell.stdin(Stdio::null()).stdout(out).stderr(twin);
-        // What it starts is no process of the agent's.
-        shell.env_remove(VARIABLE);
-        for name in HOOK_VARIABLES {
-            let value = self.variable(name).unwrap_or_default().into_vec();
+        // What it starts is no process of the agent's, and has its own repository.
+        for name in OF_A_REPOSITORY.iter().copied().chain([VARIABLE]) {
+            shell.env_remove(name);
+        }
+        for variable in HookVariable::ALL {
+            let value = self.value(*variable).unwrap_or_default().into_vec();
             let value = value.into_iter().filter(|byte| *byte != 0).collect();
-            shell.env(name, OsString::from_vec(value));
+            shell.env(variable.name(), OsString::from_vec(value));
         }
         shell.spawn()
     }
 
-    fn variable(&self, name: &str) -> Option<OsString> {
+    fn value(&self, of: HookVariable) -> Option<OsString> {
         let Launched { session, agent, group, callback, exit, .. } = self.launch;
         let text = |text: &Option<String>| text.clone().map(OsString::from);
-        match name {
-            "AGENTCTL_SESSION_ID" => text(session),
-            "AGENTCTL_CWD" => Some(self.hooks.cwd.clone().into_os_string()),
-            "AGENTCTL_ADAPTER" => Some(agent.into()),
-            "AGENTCTL_BRANCH" => branch(&self.hooks.cwd),
-            "AGENTCTL_EXIT_CODE" => {
+        match of {
+            HookVariable::SessionId => text(session),
+            HookVariable::Cwd => Some(self.hooks.cwd.clone().into_os_string()),
+            HookVariable::Adapter => Some(agent.into()),
+            HookVariable::Branch => branch(&self.hooks.cwd).or_else(|| text(&self.launch.branch)),
+            HookVariable::ExitCode => {
                 exit.and_then(|exit| exit.shown()).map(|code| code.to_string().into())
             }
-            "AGENTCTL_GROUP" => text(group),
-            "AGENTCTL_MODEL" => text(&self.hooks.model),
-            "AGENTCTL_STATE" => Some(self.state.into()),
-            "AGENTCTL_CALLBACK_SESSION" => text(&callback.session),
-            "AGENTCTL_CALLBACK_AGENT" => text(&callback.agent),
-            _ => None,
+            HookVariable::Group => text(group),
+            HookVariable::Model => text(&self.hooks.model),
+            HookVariable::State => Some(self.state.name().into()),
+            HookVariable::CallbackSession => text(&callback.session),
+            HookVariable::CallbackAgent => text(&callback.agent),
         }
     }
 
@@ -186,12 +187,11 @@ fn words(end: &HookEnd) -> String {
 }
 
 /// How an agent's session ended, as far as its parent can tell: what is in its records it does not read.
-pub(super) fn state(launch: &Launched, exit: &Exit, state: &Path) -> &'static str {
-    let state = match (exit.code, exit.signal) {
+pub(super) fn state(launch: &Launched, exit: &Exit, state: &Path) -> StateName {
+    match (exit.code, exit.signal) {
         _ if exit.overdue || stops::is_stopped(state, launch) => StateName::Stopped,
         (Some(0), _) => StateName::Done,
         (Some(_), _) => StateName::Failed,
         (None, _) => StateName::Died,
-    };
-    state.name()
+    }
 }

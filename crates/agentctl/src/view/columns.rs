@@ -1,33 +1,170 @@
-//! Rows in columns as wide as their widest cell.
+//! Rows in columns that fit the terminal.
 
 use super::paint::Paint;
-use std::io::{self, BufWriter, Write};
+use std::{
+    env,
+    io::{self, BufWriter, IsTerminal, Write},
+};
 use unicode_width::UnicodeWidthStr;
 
-/// Prints a line of heads and one for each row; `painted` is handed the row, the column and the cell.
-pub(super) fn columns<const N: usize>(
-    heads: [&str; N],
-    rows: &[[String; N]],
-    painted: impl Fn(usize, usize, &str) -> String,
-) -> io::Result<()> {
-    let heads = heads.map(str::to_owned);
-    let width = |at: usize| {
-        rows.iter().chain([&heads]).map(|row| row[at].width()).max().unwrap_or_default()
-    };
-    let widths: [usize; N] = std::array::from_fn(width);
-    let line = |cells: &[String; N], painted: &dyn Fn(usize, &str) -> String| {
-        let mut line = String::new();
-        for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
-            line.push_str(&painted(at, cell));
-            line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + 2));
+const GAP: &str = "  ";
+/// Columns that may be cut to fit are never cut below this.
+const LEAST: usize = 12;
+
+/// Columns and their cells.
+pub(super) struct Table {
+    pub(super) heads: Vec<&'static str>,
+    pub(super) rows: Vec<Vec<String>>,
+    /// Columns that are cut first where the screen is too narrow.
+    pub(super) elastic: &'static [&'static str],
+    /// Columns that are then left out, the first one first.
+    pub(super) spare: &'static [&'static str],
+}
+
+impl Table {
+    /// Prints a line of heads and one for each row, all within the screen; `painted` is handed the number
+    /// of the row, the head of the column and the cell.
+    pub(super) fn print(
+        mut self,
+        screen: Option<usize>,
+        painted: impl Fn(usize, &str, &str) -> String,
+    ) -> io::Result<()> {
+        let widths = self.fit(screen);
+        let paint = Paint::stdout();
+        let mut out = BufWriter::new(io::stdout().lock());
+        let head: Vec<String> = self.heads.iter().map(|head| (*head).to_owned()).collect();
+        writeln!(out, "{}", paint.faint(line(&head, &widths, |_, cell| cell).trim_end()))?;
+        for (number, row) in self.rows.iter().enumerate() {
+            let painted = |at: usize, cell: String| painted(number, self.heads[at], &cell);
+            writeln!(out, "{}", line(row, &widths, painted).trim_end())?;
         }
-        line.trim_end().to_owned()
-    };
-    let paint = Paint::stdout();
-    let mut out = BufWriter::new(io::stdout().lock());
-    writeln!(out, "{}", paint.faint(&line(&heads, &|_, cell| cell.to_owned())))?;
-    for (number, row) in rows.iter().enumerate() {
-        writeln!(out, "{}", line(row, &|at, cell| painted(number, at, cell)))?;
+        out.flush()
     }
-    out.flush()
+
+    /// Widths that fit the screen: where it is too narrow, the last columns are cut, then the columns
+    /// that say least are left out.
+    fn fit(&mut self, screen: Option<usize>) -> Vec<usize> {
+        let Some(screen) = screen else { return self.widest() };
+        for name in self.spare {
+            if self.least() <= screen {
+                break;
+            }
+            self.leave_out(name);
+        }
+        let mut widths = self.widest();
+        while total(&widths) > screen {
+            let may_shrink = |at: &usize| widths[*at] > LEAST && self.is_elastic(*at);
+            let elastic = (0..widths.len()).filter(may_shrink).max_by_key(|at| widths[*at]);
+            let any =
+                || (0..widths.len()).filter(|at| widths[*at] > 1).max_by_key(|at| widths[*at]);
+            match elastic.or_else(any) {
+                Some(at) => widths[at] -= 1,
+                None => break,
+            }
+        }
+        widths
+    }
+
+    fn is_elastic(&self, at: usize) -> bool {
+        self.elastic.contains(&self.heads[at])
+    }
+
+    /// The width of each column that holds every cell.
+    fn widest(&self) -> Vec<usize> {
+        let cells = |at: usize| self.rows.iter().map(move |row| row[at].width()).max();
+        let widest = |(at, head): (usize, &&str)| head.width().max(cells(at).unwrap_or(0));
+        self.heads.iter().enumerate().map(widest).collect()
+    }
+
+    /// The least this table can be shown in without cutting what is not meant to be cut.
+    fn least(&self) -> usize {
+        let widths = self.widest();
+        let least = |(at, width): (usize, &usize)| match self.is_elastic(at) {
+            true => LEAST.min(*width),
+            false => *width,
+        };
+        total(&widths.iter().enumerate().map(least).collect::<Vec<_>>())
+    }
+
+    fn leave_out(&mut self, name: &str) {
+        if let Some(at) = self.heads.iter().position(|head| *head == name) {
+            self.heads.remove(at);
+            for row in &mut self.rows {
+                row.remove(at);
+            }
+        }
+    }
+}
+
+/// Width of a line of these columns.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+}
+
+fn line(cells: &[String], widths: &[usize], paint: impl Fn(usize, String) -> String) -> String {
+    let mut line = String::new();
+    for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        let cell = cut(cell, *width);
+        let pad = width.saturating_sub(cell.width());
+        if at > 0 {
+            line.push_str(GAP);
+        }
+        line.push_str(&paint(at, cell));
+        line.extend(std::iter::repeat_n(' ', pad));
+    }
+    line
+}
+
+/// The text, with `…` in place of what does not fit.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    // Characters join: only the width of the whole beginning counts.
+    let fits = |end: &usize| text[..*end].width() < width;
+    let ends = text.char_indices().map(|(at, _)| at);
+    let end = ends.take_while(fits).last().unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// Width of the terminal; `None` where output goes elsewhere and nothing need be cut.
+pub(super) fn screen() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let size = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into());
+    told.or_else(size).filter(|columns: &usize| *columns > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_count_twice_and_are_never_halved() {
+        assert_eq!(cut("日本語", 6), "日本語");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(cut("abc", 2), "a…");
+    }
+
+    #[test]
+    fn a_narrow_screen_cuts_the_last_columns_and_then_leaves_some_out() {
+        let table = || Table {
+            heads: vec!["ID", "AGENT", "DIRECTORY", "SUBJECT"],
+            rows: vec![vec!["x".repeat(8), "a".repeat(11), "/d".repeat(30), "s".repeat(100)]],
+            elastic: &["DIRECTORY", "SUBJECT"],
+            spare: &["DIRECTORY", "UPDATED", "AGENT"],
+        };
+        for screen in [200, 100, 80, 60, 40, 20, 10] {
+            let mut table = table();
+            let widths = table.fit(Some(screen));
+            assert!(total(&widths) <= screen, "{screen}: {widths:?}");
+        }
+        let mut table = table();
+        assert_eq!(table.fit(Some(80)), [8, 11, 28, 27]);
+        assert_eq!(table.fit(Some(20)).len(), 2);
+        assert_eq!(table.heads, ["ID", "SUBJECT"]);
+    }
 }

@@ -1,6 +1,10 @@
 //! The sessions of a group side by side, as people read them.
 
-use super::{columns::columns, paint::Paint, words};
+use super::{
+    columns::{Table, screen},
+    paint::Paint,
+    words,
+};
 use agentctl_core::{
     text::one_line,
     wire::{Compared, Comparison},
@@ -16,20 +20,35 @@ const HEADS: [&str; 11] = [
 pub(crate) fn table(found: &Comparison) -> io::Result<()> {
     let sessions: Vec<_> = found.rows.iter().map(|row| &row.session).collect();
     let names = words::names(&sessions);
-    let rows: Vec<[String; 11]> =
-        found.rows.iter().zip(names).map(|(one, name)| row(one, name)).collect();
+    let rows = found.rows.iter().zip(names).map(|(one, name)| row(one, name).to_vec());
+    let table = Table {
+        heads: HEADS.to_vec(),
+        rows: rows.collect(),
+        elastic: &["MODEL", "STATE", "BRANCH"],
+        spare: &["BRANCH", "MODEL", "COMMITS", "COST", "AGENT"],
+    };
     let paint = Paint::stdout();
-    columns(HEADS, &rows, |row, at, cell| match HEADS[at] {
+    table.print(screen(), |at, head, cell| match head {
         "ID" => paint.name(cell),
-        "STATE" => paint.state(found.rows[row].session.state, cell),
+        "STATE" => paint.state(found.rows[at].session.state, cell),
         _ => cell.to_owned(),
     })?;
     for one in &found.rows {
-        if let Some(why) = &one.unknown {
-            super::note(&format!("{}: {why}", words::name(&one.session)));
+        let notes = one.changes.as_ref().map(super::diff::notes).unwrap_or_default();
+        for what in one.unknown.iter().chain(&notes) {
+            super::note(&format!("{}: {what}", words::name(&one.session)));
         }
     }
     Ok(())
+}
+
+/// As much as a column holds; JSON has it all.
+fn short(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.chars().count() > MOST {
+        true => text.chars().take(MOST - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
 }
 
 fn row(one: &Compared, name: String) -> [String; 11] {
@@ -38,7 +57,7 @@ fn row(one: &Compared, name: String) -> [String; 11] {
     let plain = |text: Option<&str>| text.map_or_else(none, one_line);
     let state = match &session.outcome {
         Some(outcome) if session.state.name() != "done" => {
-            format!("{}: {}", words::state(session), one_line(outcome))
+            format!("{}: {}", words::state(session), short(&one_line(outcome)))
         }
         _ => words::state(session),
     };
@@ -67,4 +86,15 @@ fn row(one: &Compared, name: String) -> [String; 11] {
                 .or(session.branch.as_deref()),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_word_of_an_agent_is_cut() {
+        assert_eq!(short("out of tokens"), "out of tokens");
+        assert_eq!(short(&"é".repeat(41)), format!("{}…", "é".repeat(39)));
+    }
 }

@@ -22,10 +22,17 @@ pub(crate) fn since(changes: &Changes) {
         Since::Head => "what is checked out: only what is not committed is shown",
     };
     note(&format!("since {base}, {what}"));
+    notes(changes).iter().for_each(|one| note(one));
+}
+
+/// What one should know of the numbers.
+pub(super) fn notes(changes: &Changes) -> Vec<String> {
+    let mut notes = changes.notes.clone();
     if changes.branch_only {
         let branch = changes.branch.as_deref().unwrap_or("its branch");
-        note(&format!("its worktree is gone: only what was committed on {branch} is shown"));
+        notes.push(format!("its worktree is gone: only what was committed on {branch} is shown"));
     }
+    notes
 }
 
 /// A line for each file, and how many there were.

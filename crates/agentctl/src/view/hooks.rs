@@ -12,6 +12,10 @@ use std::io::{self, Write};
 pub(crate) fn line(session: &Session, hook: &Hook) -> String {
     let how = match (hook.outcome, &hook.message, hook.code, hook.signal) {
         (HookOutcome::Waiting, ..) => "waits for its end".to_owned(),
+        (HookOutcome::NotRun, ..) if session.live && hook.name == HookName::OnComplete => {
+            let way = way(session, hook);
+            format!("who was to run it was killed; `{way}` runs it once the session has ended")
+        }
         (HookOutcome::NotRun, ..) => format!("not run; `{}` runs it", way(session, hook)),
         (HookOutcome::Running, ..) => "running".to_owned(),
         (HookOutcome::Succeeded, ..) => "succeeded".to_owned(),

@@ -80,10 +80,13 @@ impl Progress {
     }
 
     /// It runs: its id first, for programs.
-    pub(crate) fn started(&mut self, name: &str, session: &Session) {
+    pub(crate) fn started(&mut self, name: &str, session: &Session, reused: bool) {
         self.hide();
         let cwd = session.cwd.as_ref().map(|cwd| one_line(&cwd.to_string_lossy()));
         let line = format!("{}  {name}  {}", words::name(session), cwd.unwrap_or_default());
+        if reused {
+            note(&format!("{name} was launched before with this key; nothing was started"));
+        }
         let _ = writeln!(io::stdout().lock(), "{line}"); // the launches go on without a reader
         self.next();
     }

@@ -1,6 +1,9 @@
 //! Locked directories, as people read them.
 
-use super::{columns::columns, words};
+use super::{
+    columns::{Table, screen},
+    words,
+};
 use agentctl_core::{
     text::one_line,
     wire::{Lock, LockKind, Locks},
@@ -10,12 +13,16 @@ use std::io::{self, Write};
 
 /// One line for each lock; nothing at all where there are none.
 pub(crate) fn table(found: &Locks, now: Timestamp) -> io::Result<()> {
-    let rows: Vec<[String; 4]> = found.locks.iter().map(|lock| row(lock, now)).collect();
-    if rows.is_empty() {
+    if found.locks.is_empty() {
         return Ok(());
     }
-    let heads = ["DIRECTORY", "LOCKED BY", "SINCE", "REASON"];
-    columns(heads, &rows, |_, _, cell| cell.to_owned())
+    let table = Table {
+        heads: vec!["DIRECTORY", "LOCKED BY", "SINCE", "REASON"],
+        rows: found.locks.iter().map(|lock| row(lock, now).to_vec()).collect(),
+        elastic: &["DIRECTORY", "LOCKED BY", "REASON"],
+        spare: &[],
+    };
+    table.print(screen(), |_, _, cell| cell.to_owned())
 }
 
 /// What was locked or unlocked.

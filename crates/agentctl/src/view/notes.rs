@@ -5,21 +5,13 @@ use super::{json::json, paint::Paint, words};
 use crate::error::Error;
 use agentctl_core::{
     text::{many_lines, one_line},
-    wire::{Failure, Orphan, Problem, SCHEMA},
+    wire::{Failed, Orphan, Problem, SCHEMA},
 };
-use serde::Serialize;
 use std::{
     io::{self, Write},
     panic::PanicHookInfo,
     path::PathBuf,
 };
-
-/// An error as programs read it.
-#[derive(Serialize)]
-struct Failed {
-    schema: u32,
-    error: Failure,
-}
 
 /// Tells the person, or the program, what went wrong.
 pub(crate) fn report(error: &Error, as_json: bool) {

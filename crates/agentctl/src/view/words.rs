@@ -73,24 +73,29 @@ pub(super) fn doing(doing: Doing) -> &'static str {
 
 /// What each session is called: as much of its id as tells it apart, or its process.
 pub(super) fn names(sessions: &[&Session]) -> Vec<String> {
-    let ids: Vec<&str> =
-        sessions.iter().map(|session| session.id.as_deref().unwrap_or_default()).collect();
-    let short =
-        |at: usize| agents::named(&sessions[at].agent).map_or(8, |agent| agent.card().short);
+    let called = |one: &&Session| (one.agent.clone(), one.id.clone(), one.pid);
+    calls(&sessions.iter().map(called).collect::<Vec<_>>())
+}
+
+/// The same of agents, ids and processes.
+pub(super) fn calls(all: &[(String, Option<String>, Option<u32>)]) -> Vec<String> {
+    let ids: Vec<&str> = all.iter().map(|(_, id, _)| id.as_deref().unwrap_or_default()).collect();
+    let short = |at: usize| agents::named(&all[at].0).map_or(8, |agent| agent.card().short);
     let lengths = shortest(&ids, short);
-    sessions
-        .iter()
-        .zip(lengths)
-        .map(|(session, length)| match &session.id {
-            Some(id) => one_line(id.get(..length).unwrap_or(id)),
-            None => name(session),
-        })
-        .collect()
+    let short = |((_, id, pid), length): (&(_, Option<String>, _), usize)| match id {
+        Some(id) => one_line(id.get(..length).unwrap_or(id)),
+        None => call(None, *pid),
+    };
+    all.iter().zip(lengths).map(short).collect()
 }
 
 /// What one session is called as a whole: its id, or its process.
 pub(super) fn name(session: &Session) -> String {
-    match (&session.id, session.pid) {
+    call(session.id.as_deref(), session.pid)
+}
+
+fn call(id: Option<&str>, pid: Option<u32>) -> String {
+    match (id, pid) {
         (Some(id), _) => one_line(id),
         (None, Some(pid)) => format!("pid:{pid}"),
         (None, None) => "-".to_owned(),

@@ -1,22 +1,42 @@
 //! Worktrees, and what was proved before they went, as people read it.
 
-use super::{columns::columns, paint::Paint, words};
+use super::{
+    columns::{Table, screen},
+    paint::Paint,
+    words,
+};
+use crate::error::{Error, Kind};
 use agentctl_core::{
     text::one_line,
-    wire::{CleanProof, Cleaned, Cleaning, Verdict, Worktree, Worktrees},
+    wire::{AtWork, CleanProof, Cleaned, Cleaning, Verdict, Worktree, Worktrees},
 };
-use std::io::{self, BufWriter, Write};
+use std::{
+    cmp::Reverse,
+    io::{self, BufWriter, Write},
+};
 
 const HEADS: [&str; 8] =
     ["DIRECTORY", "BRANCH", "SESSION", "CHANGED", "UNTRACKED", "UNPUSHED", "ONLY HERE", "MARKS"];
 
 /// One line for each worktree.
 pub(crate) fn table(found: &Worktrees) -> io::Result<()> {
-    let rows: Vec<[String; 8]> = found.worktrees.iter().map(row).collect();
-    columns(HEADS, &rows, |_, _, cell| cell.to_owned())
+    let all = found.worktrees.iter().flat_map(|tree| &tree.sessions);
+    let called = |one: &AtWork| (one.agent.clone(), one.id.clone(), one.pid);
+    let mut names = words::calls(&all.map(called).collect::<Vec<_>>()).into_iter();
+    let rows = found.worktrees.iter().map(|tree| {
+        let names: Vec<String> = names.by_ref().take(tree.sessions.len()).collect();
+        row(tree, &names).to_vec()
+    });
+    let table = Table {
+        heads: HEADS.to_vec(),
+        rows: rows.collect(),
+        elastic: &["DIRECTORY", "BRANCH", "SESSION", "MARKS"],
+        spare: &["MARKS", "UNTRACKED", "UNPUSHED"],
+    };
+    table.print(screen(), |_, _, cell| cell.to_owned())
 }
 
-fn row(tree: &Worktree) -> [String; 8] {
+fn row(tree: &Worktree, names: &[String]) -> [String; 8] {
     let number = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
     let head = || tree.head.as_ref().map(|head| format!("at {}", head.get(..12).unwrap_or(head)));
     let branch =
@@ -24,7 +44,7 @@ fn row(tree: &Worktree) -> [String; 8] {
     [
         words::directory(Some(&tree.path)),
         branch,
-        session(tree),
+        session(tree, names),
         number(tree.changed),
         number(tree.untracked),
         number(tree.unpushed),
@@ -34,13 +54,11 @@ fn row(tree: &Worktree) -> [String; 8] {
 }
 
 /// Who is there, the live ones first; else who was there last.
-fn session(tree: &Worktree) -> String {
-    let mut all: Vec<_> = tree.sessions.iter().collect();
-    all.sort_by_key(|one| !one.live);
-    let Some(first) = all.first() else { return "-".to_owned() };
-    let id = first.id.as_deref().unwrap_or("-");
-    let short = id.get(..8).unwrap_or(id);
-    let told = format!("{} {} {}", first.agent, one_line(short), first.state.name());
+fn session(tree: &Worktree, names: &[String]) -> String {
+    let mut all: Vec<_> = tree.sessions.iter().zip(names).collect();
+    all.sort_by_key(|(one, _)| (!one.live, Reverse(one.updated_at)));
+    let Some((first, name)) = all.first() else { return "-".to_owned() };
+    let told = format!("{} {name} {}", first.agent, first.state.name());
     match all.len() {
         1 => told,
         more => format!("{told}, {} more", more - 1),
@@ -82,10 +100,9 @@ pub(crate) fn cleaning(answer: &Cleaning) -> io::Result<()> {
     }
     out.flush()?;
     for one in &answer.refused {
-        super::note(&format!("{}: {}", one.name, one.message));
-        if let Some(hint) = &one.hint {
-            super::note(hint);
-        }
+        let what = format!("{}: {}", one.name, one.message);
+        let error = Error::new(Kind::Refused, one_line(&what));
+        super::report(&Error { hint: one.hint.clone(), ..error }, false);
     }
     Ok(())
 }

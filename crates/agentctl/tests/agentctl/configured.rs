@@ -279,8 +279,25 @@ fn a_file_of_another_user_above_is_ignored() {
     symlink("/etc/passwd", &path).expect("a link");
     agents.own();
     let answer = agents.ask(&call);
-    assert_eq!(answer.code, Some(2), "{answer:#?}");
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    assert!(answer.stderr.contains(".agentctl.toml: cannot be read: "), "{answer:#?}");
     assert!(!answer.stderr.contains("root:"), "{answer:#?}");
+}
+
+/// A repository may come from anybody: what is wrong with its file keeps nobody from launching there.
+#[test]
+fn what_is_wrong_in_a_file_that_nobody_trusts_is_ignored() {
+    let agents = Agents::new();
+    for text in ["launch.model = '--yolo'\n", "launch.timeout = []\n", "[launch\n"] {
+        agents.project(text);
+        let answer = agents.ask(&["launch", "-p", "hi", "--force"]);
+        assert_eq!(answer.code, Some(0), "{text}: {answer:#?}");
+        assert!(answer.stderr.contains(".agentctl.toml:1:"), "{text}: {answer:#?}");
+        assert!(answer.stderr.contains("; it is ignored\n"), "{text}: {answer:#?}");
+    }
+    let trust = format!("trust = ['{}']\n", agents.home.work().display());
+    agents.write(USER, &trust);
+    assert_eq!(agents.ask(&["launch", "-p", "hi", "--force"]).code, Some(2));
 }
 
 #[test]

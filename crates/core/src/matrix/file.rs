@@ -39,14 +39,20 @@ pub struct Hooks {
 
 /// What is wrong with a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
-#[error("line {line}, column {column}: {what}")]
 pub struct Off {
-    /// Counted from one; nought where it is the file as a whole.
-    pub line: u64,
-    /// Counted from one.
-    pub column: u64,
+    /// Line and column, counted from one; absent where it is the file as a whole.
+    pub place: Option<(u64, u64)>,
     /// What is wrong.
     pub what: String,
+}
+
+impl fmt::Display for Off {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((line, column)) = self.place {
+            write!(f, "line {line}, column {column}: ")?;
+        }
+        f.write_str(&self.what)
+    }
 }
 
 #[derive(Deserialize)]
@@ -70,7 +76,7 @@ struct Written {
 struct Entry {
     adapter: Spanned<Listed>,
     model: Option<Spanned<Listed>>,
-    branch: Option<Spanned<String>>,
+    branch: Option<Spanned<Listed>>,
     #[serde(alias = "baseBranch")]
     base_branch: Option<Spanned<Listed>>,
     permission: Option<Spanned<Listed>>,
@@ -89,7 +95,9 @@ impl<'de> Deserialize<'de> for Listed {
             type Value = Listed;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a list of texts")
+                f.write_str(
+                    "a text, in quotes if it looks like a number or a yes, or a list of texts",
+                )
             }
 
             fn visit_str<E: de::Error>(self, one: &str) -> Result<Listed, E> {
@@ -130,9 +138,6 @@ impl Matrix {
 fn expand(entry: &Entry, file: &Written) -> Result<Vec<Slot>, Off> {
     let permissions = entry.permission.as_ref().or(file.permission.as_ref());
     let bases = entry.base_branch.as_ref().or(file.base_branch.as_ref());
-    if let Some(branch) = entry.branch.as_ref().filter(|branch| branch.value.trim().is_empty()) {
-        return Err(at(branch, "it is empty"));
-    }
     let mut labels = file.labels.clone();
     labels.extend(entry.labels.clone());
     let mut slots = Vec::new();
@@ -143,16 +148,16 @@ fn expand(entry: &Entry, file: &Written) -> Result<Vec<Slot>, Off> {
         for model in texts(entry.model.as_ref())? {
             for base in texts(bases)? {
                 for permission in texts(permissions)? {
-                    let permission = permission.map(|name| mode(name, permissions)).transpose()?;
-                    let branch = entry.branch.as_ref().map(|branch| branch.value.clone());
-                    let (base, labels) = (base.map(str::to_owned), labels.clone());
-                    slots.push(Slot {
-                        branch,
-                        base,
-                        permission,
-                        labels,
-                        ..Slot::new(agent, model.map(str::to_owned))
-                    });
+                    for branch in texts(entry.branch.as_ref())? {
+                        let mode = permission.map(|name| mode(name, permissions)).transpose()?;
+                        slots.push(Slot {
+                            branch: branch.map(str::to_owned),
+                            base: base.map(str::to_owned),
+                            permission: mode,
+                            labels: labels.clone(),
+                            ..Slot::new(agent, model.map(str::to_owned))
+                        });
+                    }
                 }
             }
         }
@@ -163,12 +168,14 @@ fn expand(entry: &Entry, file: &Written) -> Result<Vec<Slot>, Off> {
     Ok(numbered(slots))
 }
 
-/// Several of one entry cannot share its branch.
+/// Several of one entry cannot share a branch: what tells them apart is added to it.
 fn numbered(mut slots: Vec<Slot>) -> Vec<Slot> {
-    if slots.len() > 1 {
-        let names = super::names(&slots);
-        for (slot, name) in slots.iter_mut().zip(names) {
-            slot.branch = slot.branch.take().map(|branch| format!("{branch}-{name}"));
+    let names = super::names(&slots);
+    let branches: Vec<Option<String>> = slots.iter().map(|slot| slot.branch.clone()).collect();
+    for (slot, name) in slots.iter_mut().zip(names) {
+        let shared = branches.iter().filter(|branch| **branch == slot.branch).count() > 1;
+        if let Some(branch) = slot.branch.as_mut().filter(|_| shared) {
+            branch.push_str(&format!("-{name}"));
         }
     }
     slots
@@ -191,7 +198,7 @@ fn mode(name: &str, from: Option<&Spanned<Listed>>) -> Result<Permission, Off> {
     let what = format!("no permission is called {name}; known are {}", modes.join(", "));
     Permission::named(name).ok_or_else(|| match from {
         Some(from) => at(from, what),
-        None => Off { line: 0, column: 0, what },
+        None => Off { place: None, what },
     })
 }
 
@@ -200,20 +207,22 @@ fn known() -> String {
 }
 
 fn at<T>(place: &Spanned<T>, what: impl Into<String>) -> Off {
-    let (line, column) = (place.referenced.line(), place.referenced.column());
-    Off { line, column, what: what.into() }
+    Off { place: Some((place.referenced.line(), place.referenced.column())), what: what.into() }
 }
 
 fn off(why: &Error) -> Off {
     let why = why.without_snippet();
-    let place = why.location();
-    let (line, column) = place.map_or((0, 0), |place| (place.line(), place.column()));
+    let place = why.location().map(|place| (place.line(), place.column()));
     let said = why.to_string();
     let said = said.lines().next().unwrap_or_default();
-    // It tells the place again, in its own words.
+    // It tells the place again, and has words for its callers.
     let what = said.rsplit_once(" at line ").map_or(said, |(what, _)| what);
-    let what = what.split_once(", set ").map_or(what, |(what, _)| what); // words for its callers
-    Off { line, column, what: what.to_owned() }
+    let what = what.split_once(", set ").map_or(what, |(what, _)| what);
+    let what = match why {
+        Error::MultipleDocuments { .. } => "a second document begins here",
+        _ => what,
+    };
+    Off { place: place.filter(|(line, _)| *line > 0), what: what.to_owned() }
 }
 
 #[cfg(test)]
@@ -248,9 +257,27 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_page_is_read() {
+        let page = include_str!("../../../../docs/MATRIX.md");
+        let (_, rest) = page.split_once("```yaml\n").expect("an example");
+        let (text, _) = rest.split_once("```").expect("its end");
+        let matrix = Matrix::parse(text).expect("it is right");
+        let names = ["claude-opus-4-6", "claude-sonnet-4-5"].map(str::to_owned).to_vec();
+        let more = ["codex-read", "codex-edit", "pi-read", "pi-edit", "gemini"];
+        assert_eq!(
+            super::super::names(&matrix.slots),
+            [names, more.map(str::to_owned).to_vec()].concat()
+        );
+        assert_eq!(matrix.hooks.on_complete.as_deref(), Some("cargo test"));
+    }
+
+    #[test]
     fn several_of_one_entry_have_branches_of_their_own() {
         let text = "matrix:\n- {adapter: [pi, codex], branch: mine, base_branch: main}\n";
         let expected = ["pi - mine-pi main None {}", "codex - mine-codex main None {}"];
+        assert_eq!(slots(text), Ok(expected.map(str::to_owned).to_vec()));
+        let text = "matrix:\n- {adapter: pi, branch: [a, b]}\n";
+        let expected = ["pi - a - None {}", "pi - b - None {}"];
         assert_eq!(slots(text), Ok(expected.map(str::to_owned).to_vec()));
     }
 
@@ -279,7 +306,20 @@ mod tests {
                 "prompt: go\nprompt: stop\nmatrix: []\n",
                 "line 2, column 1: duplicate mapping key: prompt",
             ),
-            ("matrix:\n- adapter: [pi\n", "line "),
+            ("matrix:\n- adapter: [pi\n", "line 2, column 12: unclosed bracket"),
+            (
+                "matrix:\n- adapter: pi\n  model: 1.10\n",
+                "line 3, column 3: invalid type: floating point",
+            ),
+            ("matrix:\n- adapter: pi\n  branch: ''\n", "line 3, column 11: a text is empty"),
+            (
+                "matrix:\n- adapter: pi\n---\nx: y\n",
+                "line 4, column 1: a second document begins here",
+            ),
+            (
+                "matrix:\n- {adapter: pi, base_branch: a, baseBranch: b}\n",
+                "line 2, column 3: duplicate field",
+            ),
         ];
         for (text, expected) in cases {
             let told = slots(text).expect_err(text);

@@ -45,8 +45,13 @@ fn wanted(slot: &Slot, all: &[Slot]) -> String {
 fn short(text: &str, program: &str) -> String {
     let last = text.rsplit('/').find(|part| !part.is_empty()).unwrap_or(text).to_ascii_lowercase();
     let own = last.strip_prefix(program).and_then(|rest| rest.strip_prefix('-')).unwrap_or(&last);
-    let plain = own.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
-    let parts = plain.map(|part| part.trim_matches('.')).filter(|part| !part.is_empty());
+    plain(own)
+}
+
+/// Letters, digits, dots and dashes only, as git and file systems take them.
+pub(super) fn plain(text: &str) -> String {
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    let parts = parts.map(|part| part.trim_matches('.')).filter(|part| !part.is_empty());
     let mut name = parts.collect::<Vec<_>>().join("-").replace("..", ".");
     name.truncate(LONGEST);
     let name = name.trim_end_matches(['-', '.']);

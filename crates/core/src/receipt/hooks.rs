@@ -7,18 +7,61 @@ use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
 
 /// Variables by which a hook is told what it is run for. All are always set; what is not known is empty.
-pub const HOOK_VARIABLES: &[&str] = &[
-    "AGENTCTL_SESSION_ID",
-    "AGENTCTL_CWD",
-    "AGENTCTL_ADAPTER",
-    "AGENTCTL_BRANCH",
-    "AGENTCTL_EXIT_CODE",
-    "AGENTCTL_GROUP",
-    "AGENTCTL_MODEL",
-    "AGENTCTL_STATE",
-    "AGENTCTL_CALLBACK_SESSION",
-    "AGENTCTL_CALLBACK_AGENT",
-];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookVariable {
+    /// Its session.
+    SessionId,
+    /// Where it works.
+    Cwd,
+    /// Which agent.
+    Adapter,
+    /// The git branch there.
+    Branch,
+    /// How its process ended.
+    ExitCode,
+    /// Its group.
+    Group,
+    /// The model that was asked for.
+    Model,
+    /// Its state.
+    State,
+    /// The session that wants to be told.
+    CallbackSession,
+    /// The agent that wants to be told.
+    CallbackAgent,
+}
+
+impl HookVariable {
+    /// Every one.
+    pub const ALL: &[Self] = &[
+        Self::SessionId,
+        Self::Cwd,
+        Self::Adapter,
+        Self::Branch,
+        Self::ExitCode,
+        Self::Group,
+        Self::Model,
+        Self::State,
+        Self::CallbackSession,
+        Self::CallbackAgent,
+    ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionId => "AGENTCTL_SESSION_ID",
+            Self::Cwd => "AGENTCTL_CWD",
+            Self::Adapter => "AGENTCTL_ADAPTER",
+            Self::Branch => "AGENTCTL_BRANCH",
+            Self::ExitCode => "AGENTCTL_EXIT_CODE",
+            Self::Group => "AGENTCTL_GROUP",
+            Self::Model => "AGENTCTL_MODEL",
+            Self::State => "AGENTCTL_STATE",
+            Self::CallbackSession => "AGENTCTL_CALLBACK_SESSION",
+            Self::CallbackAgent => "AGENTCTL_CALLBACK_AGENT",
+        }
+    }
+}
 
 /// What is run for a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

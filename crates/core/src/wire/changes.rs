@@ -43,6 +43,9 @@ pub struct Changes {
     pub removed: u64,
     /// Every file that differs.
     pub files: Vec<ChangedFile>,
+    /// What is not in these numbers, or is and may not be the session's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// How the commit was found since which changes are shown.

@@ -74,6 +74,9 @@ pub struct Launches {
     pub group: String,
     /// Each of them, in the order in which they were asked for.
     pub slots: Vec<Slot>,
+    /// What went wrong beside them: hooks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
 }
 
 /// One launch of several: a session, or what stood in its way.
@@ -98,6 +101,16 @@ pub struct Slot {
     /// Why it does not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
+}
+
+/// What any command answers that cannot do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Failed {
+    /// The number of this set of shapes: 1.
+    pub schema: u32,
+    /// What stood in the way.
+    pub error: Failure,
 }
 
 /// What stood in the way.

@@ -27,7 +27,7 @@ pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use event::{Event, EventKind};
 pub use fuses::{Fuse, Fuses};
 pub use hooks::{Hook, HookOutcome};
-pub use launch::{DryRun, DryRuns, DrySlot, Failure, Launch, Launches, PlannedHook, Slot};
+pub use launch::{DryRun, DryRuns, DrySlot, Failed, Failure, Launch, Launches, PlannedHook, Slot};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};

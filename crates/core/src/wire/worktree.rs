@@ -1,6 +1,7 @@
 //! What `worktree list` and `worktree clean` answer, and the worktree that a launch is given.
 
 use super::{Problem, StateName};
+use jiff::Timestamp;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -92,6 +93,12 @@ pub struct AtWork {
     pub state: StateName,
     /// A live process has it loaded.
     pub live: bool,
+    /// That process, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// When it last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
 }
 
 /// What `worktree clean` answers.

@@ -11,23 +11,19 @@ use crate::{
         args::{Launch, What},
         run::Outcome,
     },
-    config::Config,
+    config::{Config, Key},
     error::{Error, Kind},
     ops::{
         self, Here,
         launch::{Ask, Begun, Place, Slot, Wanted},
     },
-    view,
+    places, view,
 };
 use agentctl_core::{
     matrix::{self, Matrix},
     wire::{self, DryRuns, DrySlot, Launches, Session},
 };
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// No file that names launches is longer.
 const LONGEST: u64 = 1 << 20;
@@ -59,7 +55,8 @@ impl<'a> Several<'a> {
     pub(super) fn of_file(here: &'a Here, args: &'a Launch, file: &Path) -> Result<Self, Error> {
         let matrix = read(file)?;
         let from = file.parent().unwrap_or(Path::new(""));
-        let place = |path: &PathBuf| from.join(home(path));
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let place = |path: &PathBuf| from.join(places::from_home(path, home.as_deref()));
         let told = matrix.cwd.as_ref().map(&place);
         let config = config(args, told.as_deref())?;
         let cwd = cwd(here, args, told.as_deref(), &config)?;
@@ -76,10 +73,20 @@ impl<'a> Several<'a> {
         if let Some(why) = off(args, &slots) {
             return Err(Error::new(Kind::Usage, why).hint("launch them one by one"));
         }
-        let group = args.what.group.clone().unwrap_or_else(|| ops::launch::fresh_group(here));
+        let group = args.what.group.clone();
+        let group = group.or_else(|| common.config.text(Key::Group).map(str::to_owned));
+        let group = group.or_else(|| args.key.as_deref().map(ops::launch::group_of));
+        let group = group.unwrap_or_else(|| ops::launch::fresh_group(here));
+        let repo = args.tree.worktree.as_deref().unwrap_or(&common.cwd);
+        let tree = Wanted::new(repo, &common.cwd, String::new(), None)?;
         let names = matrix::names(&slots);
         let slots = slots.into_iter().zip(names).map(|(slot, name)| {
-            let ask = common.ask(slot, &group, &name)?;
+            let branch = match &slot.branch {
+                Some(branch) => branch.clone(),
+                None => tree.free(&matrix::branch(&group, &name))?,
+            };
+            let tree = tree.on(branch, args.tree.base_branch.clone().or(slot.base.clone()));
+            let ask = Ask { group: Some(group.clone()), ..common.ask(slot, &name, tree) };
             Ok(Slot { name, ask })
         });
         let slots = slots.collect::<Result<_, Error>>()?;
@@ -97,7 +104,7 @@ impl<'a> Several<'a> {
         let begun = ops::launch::many(self.here, &self.slots, |slot, outcome| {
             let Some(progress) = &mut progress else { return };
             match outcome {
-                Ok(begun) => progress.started(&slot.name, &begun.session),
+                Ok(begun) => progress.started(&slot.name, &begun.session, begun.reused),
                 Err(why) => progress.failed(&slot.name, why),
             }
         });
@@ -119,7 +126,7 @@ impl<'a> Several<'a> {
             view::problems(&problems);
         }
         if what.json {
-            view::json(&Launches { schema: wire::SCHEMA, group: self.group, slots })?;
+            view::json(&Launches { schema: wire::SCHEMA, group: self.group, slots, problems })?;
         }
         Ok(match failed.first() {
             None if !good => Kind::No.code(),
@@ -184,15 +191,13 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    fn ask(&self, slot: matrix::Slot, group: &str, name: &str) -> Result<Ask, Error> {
+    fn ask(&self, slot: matrix::Slot, name: &str, tree: Wanted) -> Ask {
         let args = self.args;
         let ask = ask(&self.what, slot.agent, &self.config);
-        let branch = matrix::branch(&slot, group, name);
-        let base = args.tree.base_branch.clone().or(slot.base);
         let mut labels = ask.labels;
         labels.extend(slot.labels);
         labels.extend(self.what.label.iter().cloned());
-        Ok(Ask {
+        Ask {
             prompt: self.prompt.clone(),
             cwd: self.cwd.clone(),
             model: slot.model.or_else(|| usual_model(&self.config, slot.agent)),
@@ -204,53 +209,39 @@ impl Common<'_> {
             name: self.what.name.as_ref().map(|all| format!("{all}-{name}")),
             system: args.append_system_prompt.clone(),
             key: args.key.as_ref().map(|all| format!("{all}/{name}")),
-            group: Some(group.to_owned()),
-            place: Place::Wanted(Wanted::new(
-                self.args.tree.worktree.as_deref().unwrap_or(&self.cwd),
-                &self.cwd,
-                branch,
-                base,
-            )?),
+            place: Place::Wanted(tree),
             ..ask
-        })
+        }
     }
 }
 
 /// What cannot be meant for several.
-fn off(args: &Launch, slots: &[matrix::Slot]) -> Option<&'static str> {
+fn off(args: &Launch, slots: &[matrix::Slot]) -> Option<String> {
     let other = |slot: &matrix::Slot| slot.agent.card().name != slots[0].agent.card().name;
     if args.tree.branch.is_some() {
-        return Some("--branch names one branch, and every launch needs its own");
+        return Some("--branch names one branch, and every launch needs its own".to_owned());
     }
     if !args.what.more.is_empty() && slots.iter().any(other) {
-        return Some("arguments behind -- are for one agent, and several are named");
+        let why = "arguments behind -- are for one agent, and several are named";
+        return Some(why.to_owned());
     }
-    let branch = |slot: &matrix::Slot| slot.branch.clone();
-    let mut branches: Vec<String> = slots.iter().filter_map(branch).collect();
+    let mut branches: Vec<&String> = slots.iter().filter_map(|slot| slot.branch.as_ref()).collect();
     branches.sort();
-    branches.windows(2).any(|two| two[0] == two[1]).then_some("two launches have the same branch")
-}
-
-fn read(file: &Path) -> Result<Matrix, Error> {
-    let name = file.display();
-    let off = |why: String| Error::new(Kind::Usage, format!("cannot use {name}: {why}"));
-    let mut text = String::new();
-    let opened = File::open(file).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
-    opened.map_err(|why| off(why.to_string()))?;
-    if text.len() as u64 > LONGEST {
-        return Err(off(format!("it has more than {LONGEST} bytes")));
-    }
-    Matrix::parse(&text).map_err(|why| {
-        off(why.to_string()).hint("`agentctl help launch` names the keys of such a file")
+    // A branch is a file to git, and cannot be a folder for others too.
+    let clash = |two: &&[&String]| two[1] == two[0] || two[1].starts_with(&format!("{}/", two[0]));
+    let clash = branches.windows(2).find(clash);
+    clash.map(|two| match two[0] == two[1] {
+        true => format!("two launches have the same branch: {}", two[0]),
+        false => format!("git cannot have both branches: {} and {}", two[0], two[1]),
     })
 }
 
-/// `~` is the home directory.
-fn home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
-        (Ok(below), Some(home)) => Path::new(&home).join(below),
-        (Err(_), _) | (_, None) => path.to_owned(),
-    }
+fn read(file: &Path) -> Result<Matrix, Error> {
+    let way = "`agentctl help launch` names the keys of such a file";
+    let text = ops::context::text(file, LONGEST).map_err(|why| why.hint(way))?;
+    Matrix::parse(&text).map_err(|why| {
+        Error::new(Kind::Usage, format!("cannot use {}: {why}", file.display())).hint(way)
+    })
 }
 
 fn told((slot, begun): (&Slot, Result<Begun, Error>)) -> wire::Slot {

@@ -8,7 +8,7 @@ use crate::{
 use std::{fs, os::unix::fs::PermissionsExt, thread};
 
 fn new(branch: &str) -> NewTree<'_> {
-    NewTree { branch, base: None, path: None }
+    NewTree { branch, base: None }
 }
 
 fn repo(folder: &Folder) -> Repo {
@@ -113,11 +113,6 @@ fn what_cannot_be_a_worktree_is_refused_in_words() {
     }
     let option = NewTree { base: Some("--all"), ..new("b") };
     assert_eq!(refusal(&folder, &option).0, Kind::Usage);
-    folder.write("taken/file", "");
-    let taken = folder.at("taken");
-    let told = "taken is there already | name a directory that is not there yet";
-    let taken = NewTree { path: Some(&taken), ..new("b") };
-    assert_eq!(refusal(&folder, &taken), (Kind::Usage, told.into()));
     let below = refusal(&folder, &new("main/below")); // `main` is a file there
     assert_eq!(below.0, Kind::Refused, "{}", below.1);
 }

@@ -50,7 +50,7 @@ pub(super) fn created(here: &Here, session: Session, receipt: &Path) -> Session 
     let Some(launch) = one::<Launched>(receipt) else { return session };
     let hooks = launch.hooks.as_ref().filter(|hooks| hooks.on_create.is_some());
     let Some(hooks) = hooks else { return session };
-    let (name, state) = (HookName::OnCreate, session.state.name());
+    let (name, state) = (HookName::OnCreate, session.state);
     // Without a receipt it is not run, and that is what is seen below.
     let _ = Errand { name, launch: &launch, hooks, receipt, state }.run();
     let id = session.id.clone().unwrap_or_default();

@@ -1,7 +1,11 @@
 //! Several launches side by side, each in a worktree of its own; one that fails stops no other.
 
 use super::{Ask, Begun, launch};
-use crate::{error::Error, ops::Here};
+use crate::{
+    error::{Error, Kind},
+    host::PutOff,
+    ops::Here,
+};
 use agentctl_core::receipt::Launched;
 use std::{
     sync::{Mutex, mpsc},
@@ -16,6 +20,12 @@ pub(crate) struct Slot {
     /// What it is called among them.
     pub(crate) name: String,
     pub(crate) ask: Ask,
+}
+
+/// The name of the group of all launches with this key: whoever repeats one means the same group.
+pub(crate) fn group_of(key: &str) -> String {
+    let name = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, key.as_bytes());
+    format!("g-{}", &name.to_string()[..6])
 }
 
 /// A name for a group that no launch has.
@@ -49,7 +59,12 @@ pub(crate) fn many(
             let (answer, here) = (answer.clone(), here.again());
             scope.spawn(move || {
                 while let Some((at, slot)) = next() {
-                    let _ = answer.send((at, launch(&here.again(), &slot.ask)));
+                    // Whoever breaks it off means all of them; what runs goes on.
+                    let begun = match PutOff::came() {
+                        false => launch(&here.again(), &slot.ask),
+                        true => Err(Error::new(Kind::NotStarted, "a signal broke it off")),
+                    };
+                    let _ = answer.send((at, begun));
                 }
             });
         }

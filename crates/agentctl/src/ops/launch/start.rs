@@ -180,7 +180,7 @@ impl Start<'_> {
             }
             // Before the shim has told, nobody knows which process to end.
             if began.elapsed() > if started { limit } else { limit + SHIM } {
-                return Err(self.hung(reports, limit));
+                return Err(self.hung(reports, limit, started));
             }
             pause = (pause * 3 / 2).min(Duration::from_millis(250));
         }
@@ -275,9 +275,13 @@ impl Start<'_> {
     }
 
     /// Too long without a session: ended, with all that it started.
-    fn hung(&self, reports: &Receiver<Report>, limit: Duration) -> Error {
+    fn hung(&self, reports: &Receiver<Report>, limit: Duration, started: bool) -> Error {
         let signals = self.ask.agent.ends_by(Some(self.role));
-        let ended = self.process().map_or(Ok(Vec::new()), |key| end(&key, signals, GRACE));
+        let ended = match self.process() {
+            Some(key) => end(&key, signals, GRACE),
+            None if started => Err(Refused::Untold("its receipt cannot be read".to_owned())),
+            None => Ok(Vec::new()),
+        };
         let lives = match ended {
             Ok(deaths) => deaths.into_iter().find_map(|death| match death.how {
                 How::Survived(why) => Some(format!("pid {}: {why}", death.key.pid)),

@@ -4,6 +4,7 @@ use super::Ask;
 use crate::{
     error::{Error, Kind},
     git::{NewTree, Repo, Tree},
+    host::PutOff,
     ops::{Here, worktree},
 };
 use agentctl_core::{text::one_line, wire::NewWorktree};
@@ -52,8 +53,32 @@ impl Wanted {
         Ok(Self { repo, branch, base, below })
     }
 
+    /// The same on another branch.
+    pub(crate) fn on(&self, branch: String, base: Option<String>) -> Self {
+        Self { branch, base, ..self.clone() }
+    }
+
+    /// A name like this that no branch has.
+    pub(crate) fn free(&self, name: &str) -> Result<String, Error> {
+        let mut free = name.to_owned();
+        for count in 2.. {
+            if self.repo.commit(&format!("refs/heads/{free}"))?.is_none() {
+                break;
+            }
+            free = format!("{name}-{count}");
+        }
+        Ok(free)
+    }
+
+    /// On a branch of this beginning that nobody has.
+    pub(crate) fn on_fresh_branch(self, begin: &str) -> Result<Self, Error> {
+        let mut fresh = || super::fresh_branch(begin);
+        let branch = unused(&self.repo, &mut fresh)?;
+        Ok(Self { branch, ..self })
+    }
+
     fn new_tree(&self) -> NewTree<'_> {
-        NewTree { branch: &self.branch, base: self.base.as_deref(), path: None }
+        NewTree { branch: &self.branch, base: self.base.as_deref() }
     }
 
     /// The ask, as it would be with the worktree; nothing is made.
@@ -80,7 +105,13 @@ impl Wanted {
         launch: impl FnOnce(&Ask) -> Result<T, Error>,
     ) -> Result<(T, NewWorktree), Error> {
         self.plan()?;
-        let tree = self.repo.add_worktree(&self.new_tree())?;
+        let half = PutOff::new();
+        let made = self.repo.add_worktree(&self.new_tree());
+        let tree = match (made, PutOff::came()) {
+            (made, false) => made?,
+            (made, true) => return Err(self.broken_off(here, made)),
+        };
+        drop(half);
         match launch(&self.with(ask, tree.clone())) {
             Ok(launched) => Ok((launched, told(&tree))),
             Err(why) => Err(match worktree::undo(here, &self.repo, &tree) {
@@ -94,12 +125,32 @@ impl Wanted {
         }
     }
 
+    /// A signal came while the worktree was made: it is taken back.
+    fn broken_off(&self, here: &Here, made: Result<Tree, Error>) -> Error {
+        let what = "a signal broke it off before anything was started";
+        let error = Error::new(Kind::NotStarted, what);
+        match made.and_then(|tree| worktree::undo(here, &self.repo, &tree)) {
+            Ok(()) => error.hint("its worktree was taken back"),
+            Err(left) => error.hint(left.message),
+        }
+    }
+
     fn with(&self, ask: &Ask, tree: Tree) -> Ask {
         let cwd = match self.below.as_os_str().is_empty() {
             true => tree.path.clone(),
             false => tree.path.join(&self.below),
         };
         Ask { cwd, place: Place::Made(tree), ..ask.clone() }
+    }
+}
+
+/// The first of these names that no branch has: one that is there would be taken over.
+fn unused(repo: &Repo, names: &mut dyn FnMut() -> String) -> Result<String, Error> {
+    loop {
+        let name = names();
+        if repo.commit(&format!("refs/heads/{name}"))?.is_none() {
+            return Ok(name);
+        }
     }
 }
 
@@ -112,5 +163,29 @@ pub(super) fn told(tree: &Tree) -> NewWorktree {
         base: tree.base_commit.clone(),
         repo: tree.repo.clone(),
         notes: tree.notes.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_branch_that_somebody_has_is_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let git = |words: &[&str]| {
+            let person = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+            let mut git = Command::new("git");
+            let made = git.arg("-C").arg(folder.path()).args(person).args(words).status();
+            assert!(made.is_ok_and(|made| made.success()), "{words:?}");
+        };
+        git(&["init", "-q", "-b", "main"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+        git(&["branch", "try/a"]);
+        let repo = Repo::find(folder.path()).expect("it is one");
+        let mut names = ["try/a", "try/a", "try/b"].into_iter().map(str::to_owned);
+        let found = unused(&repo, &mut || names.next().expect("one of them is free"));
+        assert_eq!(found.ok().as_deref(), Some("try/b"));
     }
 }

@@ -1,6 +1,6 @@
 //! Everything that must hold before a worktree is removed, each looked at and told by itself.
 
-use super::{Here, processes};
+use super::{Here, Role, processes};
 use crate::{
     error::Error,
     git::{self, Files, Inside, Keep, Listed, Look, Only, Repo},
@@ -9,7 +9,7 @@ use crate::{
 use agentctl_core::{
     observe::History,
     text::one_line,
-    wire::{Check, CleanProof, StateName, Verdict},
+    wire::{Check, CleanProof, Problem, StateName, Verdict},
 };
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,7 @@ pub(super) struct Subject<'a> {
     pub(super) state: &'a Path,
     pub(super) repo: &'a Repo,
     pub(super) tree: &'a Listed,
-    /// It holds the repository.
-    pub(super) main: bool,
+    pub(super) role: Role,
     /// Its branch is to go too.
     pub(super) delete_branch: bool,
 }
@@ -29,27 +28,39 @@ pub(super) struct Subject<'a> {
 /// What was seen.
 pub(super) struct Seen {
     pub(super) proofs: Vec<CleanProof>,
-    /// Git refuses to remove a worktree with submodules, whatever is in them.
+    /// Git refuses to remove a worktree with submodules, checked out or put away, whatever is in them.
     pub(super) has_submodules: bool,
 }
 
 impl Subject<'_> {
     /// Looks at everything, now.
     pub(super) fn look(&self) -> Result<Seen, Error> {
-        if self.main {
+        if self.role == Role::Main {
             let fact = "it is the main worktree, which holds the repository";
             let proofs = vec![proof(Check::Main, Verdict::Never, fact, Vec::new())];
             return Ok(Seen { proofs, has_submodules: false });
         }
         let (path, seen) = (&self.tree.path, self.here.again());
-        let own = git::own_dir(path)?;
-        let files = git::files(path, Look::All)?;
+        let gone = !path.is_dir();
+        let (own, files, fact) = match gone {
+            false => {
+                let fact = "it is not the main worktree";
+                (git::own_dir(path)?, git::files(path, Look::All)?, fact)
+            }
+            true => {
+                let own = git::own_dir_of(self.repo, path)?;
+                let files = git::staged(&own)?;
+                (own, files, "it is not the main worktree, and its directory is gone already")
+            }
+        };
         let inside = git::inside(path, &own);
+        // Git goes by that folder, though nothing is left in it.
+        let has_submodules = has_submodules(&inside) || own.join("modules").is_dir();
         let mut proofs = vec![
-            proof(Check::Main, Verdict::Safe, "it is not the main worktree", Vec::new()),
+            proof(Check::Main, Verdict::Safe, fact, Vec::new()),
             self.locked()?,
             self.sessions(&seen),
-            self.processes(&seen),
+            processes::no_process(&seen, path),
             operation(&own),
             changes(&files),
             untracked(&files, &inside),
@@ -57,8 +68,17 @@ impl Subject<'_> {
             nested(&inside),
         ];
         proofs.extend(submodules(&inside)?);
-        proofs.extend([self.commits()?, self.stash()?]);
-        Ok(Seen { proofs, has_submodules: !inside.submodules.is_empty() })
+        proofs.extend([self.commits(if gone { &own } else { path })?, self.stash()?]);
+        Ok(Seen { proofs, has_submodules })
+    }
+
+    /// Looks at the commits alone, once more.
+    pub(super) fn commits_again(&self) -> Result<CleanProof, Error> {
+        let path = &self.tree.path;
+        match path.is_dir() {
+            true => self.commits(path),
+            false => self.commits(&git::own_dir_of(self.repo, path)?),
+        }
     }
 
     fn locked(&self) -> Result<CleanProof, Error> {
@@ -86,46 +106,24 @@ impl Subject<'_> {
         let there: Vec<_> =
             there.filter(|one| one.live || one.state == StateName::Unknown).collect();
         let live = there.iter().any(|one| one.live);
-        let details = there.iter().map(|one| {
+        let unread = !found.problems.is_empty();
+        let told = there.iter().map(|one| {
             let pid = one.pid.map(|pid| format!("pid:{pid}"));
             let id = one.id.clone().or(pid).unwrap_or_default();
             format!("{} {} is {}", one.agent, one_line(&id), one.state.name())
         });
-        let details = details.collect();
-        match (there.is_empty(), live) {
-            (true, _) => proof(Check::Sessions, Verdict::Safe, "no live session is in it", details),
-            (false, true) => {
-                proof(Check::Sessions, Verdict::Never, "a live session is in it", details)
+        let details = told.chain(found.problems.iter().map(problem)).collect();
+        let (verdict, fact) = match (live, there.is_empty(), unread) {
+            (true, _, _) => (Verdict::Never, "a live session is in it"),
+            (false, false, _) => {
+                (Verdict::Lost, "nobody can tell whether a session in it has ended")
             }
-            (false, false) => {
-                let fact = "nobody can tell whether a session in it has ended";
-                proof(Check::Sessions, Verdict::Lost, fact, details)
+            (false, true, true) => {
+                (Verdict::Lost, "nobody can tell whether a session is in it: some cannot be read")
             }
-        }
-    }
-
-    fn processes(&self, here: &Here) -> CleanProof {
-        let seen = processes::inside(here, &self.tree.path);
-        if let Some(why) = seen.blind {
-            return proof(Check::Processes, Verdict::Lost, "processes cannot be seen", vec![why]);
-        }
-        if !seen.users.is_empty() {
-            let users = seen.users.iter().map(ToString::to_string).collect();
-            return proof(Check::Processes, Verdict::Never, "processes are in it", users);
-        }
-        if !seen.untold.is_empty() {
-            let fact = "some processes cannot be looked into, and may be in it";
-            return proof(Check::Processes, Verdict::Lost, fact, seen.untold);
-        }
-        let mut fact = "no process works in it or has a file of it open".to_owned();
-        if seen.no_files {
-            fact = "no process works in it; open files are not shown on this machine".to_owned();
-        }
-        if seen.passed > 0 {
-            let count = seen.passed;
-            fact.push_str(&format!(" ({count} of others, who cannot write there, were not asked)"));
-        }
-        proof(Check::Processes, Verdict::Safe, &fact, Vec::new())
+            (false, true, false) => (Verdict::Safe, "no live session is in it"),
+        };
+        proof(Check::Sessions, verdict, fact, details)
     }
 
     /// Ignored files stand in the way, unless they are made again or are in the main worktree too.
@@ -137,7 +135,7 @@ impl Subject<'_> {
                 || git::is_also_in(&self.repo.main, path, one)
         };
         let (fine, lost): (Vec<_>, Vec<_>) = files.ignored.iter().partition(stays);
-        let names = |all: Vec<&PathBuf>| all.iter().map(|one| shown(one)).collect::<Vec<_>>();
+        let names = |all: Vec<&PathBuf>| all.iter().map(|one| sized(path, one)).collect();
         match (lost.len(), fine.len()) {
             (0, 0) => proof(Check::Ignored, Verdict::Safe, "no ignored files", Vec::new()),
             (0, count) => {
@@ -153,11 +151,13 @@ impl Subject<'_> {
         }
     }
 
-    /// Commits that nothing leads to any more once the worktree, and maybe its branch, is gone.
-    fn commits(&self) -> Result<CleanProof, Error> {
-        let (path, branch) = (&self.tree.path, self.tree.branch.as_deref());
+    /// Commits that nothing leads to any more once the worktree, and maybe its branch, is gone; git is
+    /// asked in `path`.
+    fn commits(&self, path: &Path) -> Result<CleanProof, Error> {
+        let branch = self.tree.branch.as_deref();
         let mut from = git::reflog(path, "HEAD")?;
-        from.extend(git::own_refs(path)?);
+        let own = git::own_refs(path)?;
+        from.extend(own.commits);
         let of_branch = match branch {
             Some(branch) => git::reflog(path, &format!("refs/heads/{branch}"))?,
             None => Vec::new(),
@@ -172,26 +172,52 @@ impl Subject<'_> {
         let ask = |from: &[String]| {
             git::commits(path, &Only { from, not: &not, without: gone, keep: Keep::Refs })
         };
-        let (lost, at_tip) = (ask(&from)?, ask(&tips)?.len());
+        let (mut lost, at_tip) = (ask(&from)?, ask(&tips)?.len());
+        let unpushed = self.unpushed(path, lost.is_empty())?;
         let fact = match (lost.len(), at_tip, branch) {
+            (0, _, _) if !own.others.is_empty() => "what is in no commit goes with it".to_owned(),
             (0, _, Some(branch)) if gone.is_none() => {
-                format!("its commits stay on the branch {}", one_line(branch))
+                format!("its commits stay on the branch {}{unpushed}", one_line(branch))
             }
-            (0, _, _) => "its commits are on a remote, another branch or a tag".to_owned(),
-            (count, 0, _) => format!("{count} commits are only in the reflog, which goes with it"),
+            (0, _, _) => format!("its commits are on a remote, another branch or a tag{unpushed}"),
+            (count, 0, _) => {
+                format!("{count} commits are only in its reflog or refs, which go with it")
+            }
             (count, _, _) => format!("{count} commits are nowhere else"),
         };
+        lost.extend(own.others.iter().map(|one| one_line(one)));
         let verdict = if lost.is_empty() { Verdict::Safe } else { Verdict::Lost };
         Ok(proof(Check::Commits, verdict, &fact, lost))
     }
 
+    /// How many of its commits no remote has, in words; where they are lost, that is said instead.
+    fn unpushed(&self, path: &Path, kept: bool) -> Result<String, Error> {
+        let Some(head) = self.tree.head.as_ref().filter(|_| kept) else {
+            return Ok(String::new());
+        };
+        let (keep, without, what) = match git::has_remotes(path)? {
+            true => (Keep::Remotes, None, "not pushed"),
+            false => (Keep::Refs, self.tree.branch.as_deref(), "on no other branch"),
+        };
+        let only = Only { from: std::slice::from_ref(head), not: &[], without, keep };
+        Ok(match git::commits(path, &only)?.len() {
+            0 => String::new(),
+            count => format!(" ({count} of them {what})"),
+        })
+    }
+
     fn stash(&self) -> Result<CleanProof, Error> {
-        let fact = match git::stashed(&self.tree.path, self.tree.branch.as_deref())? {
+        let fact = match git::stashed(&self.repo.main, self.tree.branch.as_deref())? {
             0 => "nothing was stashed on its branch".to_owned(),
             count => format!("{count} stashed on its branch stay: the stash is the repository's"),
         };
         Ok(proof(Check::Stash, Verdict::Safe, &fact, Vec::new()))
     }
+}
+
+fn problem(problem: &Problem) -> String {
+    let path = problem.path.as_ref().map(|path| format!(" {}:", shown(path)));
+    format!("{}:{} {}", problem.agent, path.unwrap_or_default(), one_line(&problem.message))
 }
 
 fn operation(own: &Path) -> CleanProof {
@@ -246,8 +272,12 @@ fn nested(inside: &Inside) -> CleanProof {
     }
 }
 
+fn has_submodules(inside: &Inside) -> bool {
+    !inside.submodules.is_empty() || !inside.put_away.is_empty()
+}
+
 fn submodules(inside: &Inside) -> Result<Option<CleanProof>, Error> {
-    if inside.submodules.is_empty() {
+    if !has_submodules(inside) {
         return Ok(None);
     }
     let mut details = Vec::new();
@@ -256,6 +286,10 @@ fn submodules(inside: &Inside) -> Result<Option<CleanProof>, Error> {
         if !work.is_empty() {
             details.push(format!("{}: {}", shown(dir), work.join(", ")));
         }
+    }
+    for repository in &inside.put_away {
+        let work = git::put_away_work(repository)?;
+        details.extend(work.map(|work| format!("{}: {work}", shown(repository))));
     }
     Ok(Some(match details.is_empty() {
         true => {
@@ -266,8 +300,25 @@ fn submodules(inside: &Inside) -> Result<Option<CleanProof>, Error> {
     }))
 }
 
-fn proof(check: Check, verdict: Verdict, fact: &str, details: Vec<String>) -> CleanProof {
+pub(super) fn proof(
+    check: Check,
+    verdict: Verdict,
+    fact: &str,
+    details: Vec<String>,
+) -> CleanProof {
     CleanProof { check, verdict, fact: fact.to_owned(), details }
+}
+
+/// A directory with how much is in it.
+fn sized(tree: &Path, path: &Path) -> String {
+    let whole = tree.join(path);
+    match whole.symlink_metadata().is_ok_and(|stat| stat.is_dir()) {
+        true => {
+            let (files, bytes) = git::weight(&whole);
+            format!("{} (files: {files}, bytes: {bytes})", shown(path))
+        }
+        false => shown(path),
+    }
 }
 
 fn shown(path: &Path) -> String {

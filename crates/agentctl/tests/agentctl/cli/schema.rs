@@ -240,6 +240,8 @@ fn answers_about_worktrees_are_as_their_schemas_say() {
         valid(home, "diff", &[&["diff", id, "--json"], more].concat());
     }
     valid(home, "compare", &["compare", "g", "--json"]);
+    valid(home, "error", &["compare", "nobody", "--json"]);
+    valid(home, "error", &["launch", "--model", "--json"]);
     let several = ["launch", "-p", "hi", "--json", "--cwd", "repo", "--adapter", "pi", "--adapter"];
     let several = [&several[..], &["claude-code"]].concat();
     is_valid("launches", &home.run(&several).json());

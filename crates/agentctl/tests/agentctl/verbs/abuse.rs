@@ -170,3 +170,15 @@ fn an_agent_that_launches_hands_nothing_of_itself_on() {
     assert!(!env.contains("CLAUDE") && !env.contains("outer"), "{env}");
     assert!(env.contains("KEPT=kept") && env.contains("AGENTCTL_LAUNCH_ID="), "{env}");
 }
+
+/// Nobody could read the receipt, and so nobody could end what it speaks of.
+#[test]
+fn words_too_long_for_a_receipt() {
+    let agents = Agents::new();
+    let long = format!("a={}", "x".repeat(70 << 10));
+    let answer = agents.home.run(&[LAUNCH, &["--label", &long]].concat());
+    nothing_left(&agents, &answer, 6, "longer than 64 KiB");
+    let hook = format!("true {}", "x".repeat(70 << 10));
+    let answer = agents.home.run(&[LAUNCH, &["--on-complete", &hook]].concat());
+    nothing_left(&agents, &answer, 6, "longer than 64 KiB");
+}

@@ -1,8 +1,12 @@
 //! Several launches of one command, and launches in worktrees.
 
-use crate::home::{Agents, Answer};
+use crate::{
+    home::{Agents, Answer},
+    kills::until,
+};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, io::Read, path::Path, process::Stdio};
 
 /// Names of what stands beside the repository.
 fn beside(agents: &Agents) -> Vec<String> {
@@ -131,6 +135,82 @@ fn the_same_key_is_the_same_sessions() {
     assert_eq!(ids(&first), ids(&second));
     assert_eq!((beside(&agents).len(), agents.started()), (3, 2));
     assert_eq!(second["slots"][0]["reused"], true);
+    assert_eq!(
+        (&second["group"], &second["group"]),
+        (&first["group"], &second["slots"][0]["session"]["group"])
+    );
+    let answer = launch(&agents, &words);
+    assert!(answer.stderr.contains("claude-opus was launched before with this key"), "{answer:#?}");
+}
+
+/// Whoever names a group means it, whatever it is called and however often.
+#[test]
+fn a_group_may_have_any_name_and_grow() {
+    let agents = Agents::new();
+    agents.repo();
+    let words = [TWO, IN, &["--group", "my group/../x"]].concat();
+    let branch = |all: &Value| text(all, "/slots/0/session/branch").to_owned();
+    let (first, second) = (told(&agents, 0, &words), told(&agents, 0, &words));
+    assert_eq!(branch(&first), "try/my-group-x/claude-opus");
+    assert_eq!(branch(&second), "try/my-group-x/claude-opus-2");
+    let configured = [TWO, IN, &["--json"]].concat();
+    let configured = [&["launch"], &configured[..]].concat();
+    let mut command = agents.home.agentctl(&configured);
+    let third = agents.home.ask(command.env("AGENTCTL_LAUNCH_GROUP", "set")).json();
+    assert_eq!(text(&third, "/group"), "set");
+}
+
+/// Who is run by a hook of git has variables that mean another repository.
+#[test]
+fn variables_of_another_repository_are_not_handed_on() {
+    let script = Agents::GOOD.replace("began=", "env | grep ^GIT_ >\"$HOME/git\"\nbegan=");
+    let agents = Agents::with(&script);
+    agents.repo();
+    let words = ["launch", "--worktree", "repo", "--branch", "b", "-p", "go"];
+    let words = [&words[..], &["--on-create", "PATH=/bin; env | grep ^GIT_ >$HOME/hook"]].concat();
+    let mut command = agents.home.agentctl(&words);
+    command.env("GIT_DIR", agents.home.work().join("repo/.git")).env("GIT_INDEX_FILE", "x");
+    let answer = agents.home.ask(command.env("GIT_AUTHOR_NAME", "kept"));
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    let seen = |file: &str| fs::read_to_string(agents.home.path(file)).expect("its variables");
+    assert_eq!(
+        (seen("git"), seen("hook")),
+        ("GIT_AUTHOR_NAME=kept\n".to_owned(), "GIT_AUTHOR_NAME=kept\n".to_owned())
+    );
+}
+
+/// Whoever breaks it off while files are checked out finds nothing half done.
+#[test]
+fn a_signal_leaves_no_half_made_worktree() {
+    let agents = Agents::new();
+    let repo = agents.repo();
+    fs::write(repo.join(".gitattributes"), "src/* filter=slow\n").expect("a file");
+    agents.own();
+    agents.git(&["add", "."]);
+    agents.git(&["commit", "-qm", "second"]);
+    let smudge =
+        "PATH=/usr/bin:/bin; >$HOME/began; until test -e $HOME/go; do sleep 0.02; done; cat";
+    agents.git(&["config", "filter.slow.smudge", &format!("sh -c '{smudge}'")]);
+    let sh = agents.home.path("bin/sh");
+    std::os::unix::fs::symlink("/bin/sh", sh).expect("a link");
+    let mut command = agents.home.agentctl(&[&["launch"], TWO, IN].concat());
+    let mut launched =
+        command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    until("files are checked out", || agents.home.path("began").exists().then_some(()));
+    let pid = Pid::from_child(&launched);
+    kill_process(pid, Signal::TERM).expect("it is alive");
+    fs::write(agents.home.path("go"), "").expect("a file");
+    let mut said = String::new();
+    launched.stderr.take().expect("a pipe").read_to_string(&mut said).expect("words");
+    let status = launched.wait().expect("its end");
+    assert_eq!(status.code(), Some(6), "{said}");
+    assert!(said.contains("a signal broke it off"), "{said}");
+    assert_eq!(
+        (beside(&agents), branches(&agents)),
+        (vec!["repo".to_owned()], vec!["main".to_owned()]),
+        "{said}"
+    );
+    assert_eq!(agents.started(), 0);
 }
 
 #[test]
@@ -191,7 +271,11 @@ fn a_mistake_in_the_file_is_told_with_its_line() {
         ),
         (
             "prompt: go\ncwd: repo\nmatrix:\n- {adapter: pi, branch: b}\n- {adapter: codex, branch: b}\n",
-            "the same branch",
+            "the same branch: b",
+        ),
+        (
+            "prompt: go\ncwd: repo\nmatrix:\n- {adapter: pi, branch: b}\n- {adapter: codex, branch: b/c}\n",
+            "git cannot have both branches: b and b/c",
         ),
         ("prompt: go\ncwd: none\nmatrix:\n- adapter: pi\n", "cannot work in"),
         ("", "cannot use m.yaml: "),

@@ -2,6 +2,7 @@
 
 mod changes;
 mod clean;
+mod close;
 mod files;
 mod held;
 mod history;
@@ -9,7 +10,7 @@ mod launch;
 
 use crate::home::{Agents, Answer};
 use serde_json::Value;
-use std::{fs, path::PathBuf, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 /// A home with a repository `repo` and a worktree `tree` of it on the branch `b`.
 struct Trees {
@@ -75,6 +76,15 @@ impl Trees {
         let (yes, text) = self.try_git(dir, words);
         assert!(yes, "{words:?}: {text}");
         text.trim_end().to_owned()
+    }
+
+    /// Whenever agentctl calls git, these branches of a `case` over its words come first.
+    fn fake_git(&self, cases: &str) {
+        let script =
+            format!("#!/bin/sh\ncase \"$*\" in\n{cases}\nesac\nexec /usr/bin/git \"$@\"\n");
+        let path = self.agents.home.write("bin/git", script);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("our file");
+        self.own();
     }
 
     /// A commit of all that is there; its hash.

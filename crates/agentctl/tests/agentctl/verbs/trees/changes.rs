@@ -1,9 +1,12 @@
 //! What sessions changed: `diff` and `compare`.
 
 use super::Trees;
-use crate::home::lines::{id, prompt, reply};
+use crate::home::lines::{codex_open, id, prompt, reply};
 use serde_json::{Value, json};
-use std::{fs, os::unix::ffi::OsStrExt};
+use std::{
+    fs,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+};
 
 impl Trees {
     /// An ended session in a directory, launched at this commit if one is named; `more` is in its receipt.
@@ -146,6 +149,25 @@ fn no_program_of_the_repository_is_run() {
     assert!(!trees.at("ran").exists());
 }
 
+/// Of a clone that left files out, a look fetches none, and nobody is asked on the terminal.
+#[test]
+fn nothing_is_fetched_for_a_look() {
+    let trees = Trees::new();
+    trees.write("repo/file", "two\n");
+    trees.git("repo", &["commit", "-qam", "two"]);
+    trees.git("repo", &["config", "uploadpack.allowFilter", "true"]);
+    let from = format!("file://{}", trees.at("repo").display());
+    trees.git(".", &["clone", "-q", "--filter=blob:none", &from, "part"]);
+    let base = trees.git("part", &["rev-parse", "HEAD~1"]);
+    trees.session(1, "part", json!({"base": base}));
+    let missing = ["rev-list", "--objects", "--all", "--missing=print"];
+    let before = trees.git("part", &missing);
+    assert!(before.contains("\n?"), "{before}");
+    let answer = trees.run(&["diff", &id(1), "--stat"]);
+    assert_eq!(trees.git("part", &missing), before);
+    assert!(!answer.stderr.is_empty() && answer.code != Some(0), "{answer:#?}");
+}
+
 #[test]
 fn without_a_launch_it_is_said_since_when() {
     let trees = Trees::new();
@@ -180,6 +202,19 @@ fn of_a_worktree_that_is_gone_the_branch_is_shown() {
     assert_eq!(trees.run(&["diff", &id(2)]).code, Some(1));
     trees.write("plain/file", "");
     assert_eq!(trees.run(&["diff", &id(2)]).code, Some(2));
+}
+
+#[test]
+fn of_a_bare_repository_the_branch_is_shown_too() {
+    let trees = Trees::new();
+    let base = trees.git("repo", &["rev-parse", "main"]);
+    trees.git(".", &["clone", "-q", "--bare", "repo", "bare.git"]);
+    trees.git("bare.git", &["worktree", "add", "-q", "-b", "c", "../other"]);
+    trees.commit("other", "work");
+    trees.session(1, "other", json!({"base": base, "branch": "c", "repo": trees.at("bare.git")}));
+    assert_eq!(trees.run(&["worktree", "clean", "./other"]).code, Some(0));
+    let changes = trees.changes(1);
+    assert_eq!((&changes["branch_only"], &changes["added"]), (&json!(true), &json!(1)));
 }
 
 #[test]
@@ -223,4 +258,60 @@ fn a_group_is_compared_side_by_side() {
     assert_eq!(lines.len(), 4, "{shown:#?}");
     assert!(lines[1].contains("+1 -0") && lines[2].contains("+0 -1"), "{shown:#?}");
     assert_eq!(trees.run(&["compare", "nobody"]).code, Some(3));
+}
+
+/// What the numbers do not tell is said, of one and of many.
+#[test]
+fn what_is_not_counted_is_said() {
+    let trees = Trees::new();
+    let base = trees.git("repo", &["rev-parse", "main"]);
+    let made = json!({"base": base, "branch": "b", "repo": trees.at("repo"), "group": "g-1"});
+    trees.session(1, "tree", made);
+    trees.git("tree", &["init", "-q", "inner"]);
+    trees.commit("tree/inner", "work");
+    trees.session(2, "repo", json!({"base": base, "group": "g-1"}));
+    let inner = "inner/ is a repository of its own: what was done there is not counted";
+    let dirty =
+        "what was uncommitted at the launch already is counted too: it had no worktree of its own";
+    assert_eq!(trees.changes(1)["notes"], json!([inner]));
+    assert_eq!(trees.changes(2)["notes"], json!([dirty]));
+    let one = trees.run(&["diff", &id(1), "--stat"]);
+    assert!(one.stderr.contains(inner), "{one:#?}");
+    let both = trees.run(&["compare", "g-1"]);
+    assert!(both.stderr.contains(inner) && both.stderr.contains(dirty), "{both:#?}");
+    fs::remove_dir_all(trees.at("tree/inner")).expect("it was there");
+    trees.removes(&[]);
+    let gone = trees.run(&["compare", "g-1"]);
+    assert!(gone.stderr.contains("only what was committed on b is shown"), "{gone:#?}");
+}
+
+/// Another agent has the id of one, and a registry cannot be read: the others are compared.
+#[test]
+fn one_bad_session_of_a_group_hides_no_other() {
+    let trees = Trees::new();
+    let base = trees.git("repo", &["rev-parse", "main"]);
+    for number in [1, 2] {
+        trees.session(number, "tree", json!({"base": base, "group": "g-1"}));
+    }
+    trees.agents.home.codex(&id(2), &codex_open(&id(2), "Begin"));
+    let closed = trees.agents.home.claude(&id(3), &[prompt("Begin"), reply("Done")]);
+    let receipt = json!({"base": base, "group": "g-1"});
+    trees.agents.receipt("l3", &trees.agents.launched("l3", &id(3), receipt));
+    trees.own();
+    fs::set_permissions(closed, fs::Permissions::from_mode(0o000)).expect("our file");
+    let answer = trees.run(&["compare", "g-1", "--json"]);
+    let found = answer.json();
+    let told: Vec<(&Value, &Value)> = found["rows"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|row| (&row["session"]["agent"], &row["session"]["id"]))
+        .filter(|(_, one)| **one != json!(id(3)))
+        .collect();
+    let agent = json!("claude-code");
+    assert_eq!(told, [(&agent, &json!(id(1))), (&agent, &json!(id(2)))], "{found:#}");
+    if trees.agents.home.user().is_some() {
+        assert_eq!(answer.code, Some(8), "{answer:#?}");
+        assert_eq!(found["problems"].as_array().map(Vec::len), Some(1), "{found:#}");
+    }
 }

@@ -3,7 +3,7 @@
 use super::Trees;
 use crate::home::lines::{id, prompt, reply};
 use serde_json::{Value, json};
-use std::process::Stdio;
+use std::{fs, process::Stdio};
 
 #[test]
 fn a_dry_run_removes_nothing_and_says_what_it_would() {
@@ -38,8 +38,11 @@ fn force_needs_a_yes_and_says_what_is_lost() {
     trees.write("tree/new", "work\n");
     let unasked = trees.clean(&["--force"]);
     assert_eq!(unasked.code, Some(5), "{unasked:#?}");
-    let hint = unasked.json()["refused"][0]["hint"].to_string();
-    assert!(hint.contains("--yes"), "{unasked:#?}");
+    let one = &unasked.json()["worktrees"][0];
+    assert!(one["hint"].to_string().contains("--yes"), "{unasked:#?}");
+    assert!(one["message"].to_string().contains("nobody can be asked"), "{unasked:#?}");
+    let lost: Vec<_> = super::proofs(one).filter(|(_, verdict)| *verdict == "lost").collect();
+    assert_eq!(lost, [("untracked", "lost")], "{unasked:#?}");
     assert_eq!(trees.read("tree/new"), "work\n");
     let dry = trees.run(&["worktree", "clean", "./tree", "--force", "--dry-run"]);
     assert_eq!(dry.code, Some(0), "{dry:#?}");
@@ -50,27 +53,52 @@ fn force_needs_a_yes_and_says_what_is_lost() {
     assert_eq!(forced["forced"], true);
 }
 
+/// What agentctl shows on a terminal of sixty columns where these keys are pressed.
+fn on_terminal(trees: &Trees, words: &str, keys: &str) -> (Option<i32>, String) {
+    let program = trees.agents.home.program("agentctl").display().to_string();
+    let line = format!("exec {program} {words}");
+    let mut script = trees.with_git(trees.agents.home.command("/usr/bin/script"));
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    script.env("SHELL", "/bin/sh").env("TERM", "dumb").env("COLUMNS", "60");
+    script.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = script.spawn().expect("a terminal");
+    let mut input = child.stdin.take().expect("it was asked for");
+    std::io::Write::write_all(&mut input, keys.as_bytes()).expect("a key");
+    let made = child.wait_with_output().expect("it ends");
+    (made.status.code(), String::from_utf8_lossy(&made.stdout).replace("\r\n", "\n"))
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let trees = Trees::new();
+    group(&trees);
+    for words in ["worktree list repo", "compare g-1"] {
+        let (code, text) = on_terminal(&trees, words, "");
+        assert_eq!(code, Some(0), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() >= 3, "{text}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 60), "{text}");
+    }
+}
+
+/// What a file holds does not steer the terminal.
+#[test]
+fn a_patch_on_a_terminal_is_safe() {
+    let trees = Trees::new();
+    group(&trees);
+    trees.write("tree/new", "\u{1b}]0;HACKED\u{7}\n");
+    let (code, text) = on_terminal(&trees, &format!("diff {}", id(1)), "");
+    assert_eq!(code, Some(0), "{text:?}");
+    assert!(text.contains("+^[]0;HACKED^G"), "{text:?}");
+    assert!(!text.contains("\u{1b}]"), "{text:?}");
+}
+
 /// A person on a terminal is told what is lost, and asked.
 #[test]
 fn a_person_is_asked() {
     let trees = Trees::new();
     trees.write("tree/new\u{1b}[2J", "work\n");
-    let ask = |answer: &str| {
-        let program = trees.agents.home.program("agentctl").display().to_string();
-        let line = format!("exec {program} worktree clean ./tree --force");
-        let mut script = trees.with_git(trees.agents.home.command("/usr/bin/script"));
-        script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
-        script
-            .env("SHELL", "/bin/sh")
-            .env("TERM", "dumb")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        let mut child = script.spawn().expect("a terminal");
-        let mut keys = child.stdin.take().expect("it was asked for");
-        std::io::Write::write_all(&mut keys, answer.as_bytes()).expect("a key");
-        let made = child.wait_with_output().expect("it ends");
-        (made.status.code(), String::from_utf8_lossy(&made.stdout).replace("\r\n", "\n"))
-    };
+    let ask = |answer: &str| on_terminal(&trees, "worktree clean ./tree --force", answer);
     for no in ["n\n", "\n"] {
         let (code, text) = ask(no);
         assert_eq!(code, Some(5), "{text}");
@@ -100,6 +128,8 @@ fn one_that_cannot_go_keeps_no_other() {
     assert_eq!(removed, [&json!(false), &json!(true)]);
     assert_eq!(answer["refused"][0]["name"], "nobody");
     assert!(!trees.at("tree").exists() && trees.at("other/new").exists());
+    let two = trees.run(&["worktree", "clean", "nobody", "noone"]);
+    assert!(two.stderr.starts_with("error: nobody: no session nobody\nhint: "), "{two:#?}");
     let alone = trees.run(&["worktree", "clean", "nobody"]);
     assert_eq!(alone.code, Some(3), "{alone:#?}");
     let elsewhere = trees.run(&["worktree", "clean", "./other", "--repo", "/"]);
@@ -136,6 +166,68 @@ fn a_session_and_a_group_name_their_worktrees() {
     assert!(!trees.at("other").exists());
 }
 
+/// The directory was removed by hand: what git has of it goes by the same proofs, with its branch.
+#[test]
+fn a_worktree_that_is_gone_is_forgotten() {
+    let trees = Trees::new();
+    let gone = |trees: &Trees| fs::remove_dir_all(trees.at("tree")).expect("it was there");
+    let clean = |more: &[&str]| {
+        let answer = trees.run(&[&["worktree", "clean", "./tree", "--json"], more].concat());
+        (answer.code, answer.json())
+    };
+    trees.git("tree", &["checkout", "-q", "--detach"]);
+    let work = trees.commit("tree", "work");
+    trees.git("tree", &["checkout", "-q", "b"]);
+    trees.write("tree/new", "work\n");
+    trees.git("tree", &["add", "new"]);
+    gone(&trees);
+    // We are in no repository, and no launch tells of one.
+    let (code, unknown) = clean(&[]);
+    assert_eq!((code, unknown["refused"].as_array().map(Vec::len)), (Some(5), Some(1)));
+    let (code, kept) = clean(&["--repo", "repo", "--delete-branch"]);
+    assert_eq!(code, Some(5), "{kept:#}");
+    let one = &kept["worktrees"][0];
+    let bad: Vec<_> = super::proofs(one).filter(|(_, verdict)| *verdict != "safe").collect();
+    assert_eq!(bad, [("changes", "lost"), ("commits", "lost")], "{one:#}");
+    trees.git("repo", &["branch", "kept", &work]);
+    let own = trees.at("repo/.git/worktrees/tree").display().to_string();
+    trees.git(&own, &["read-tree", "HEAD"]);
+    let (code, done) = clean(&["--repo", "repo", "--delete-branch"]);
+    assert_eq!(code, Some(0), "{done:#}");
+    assert_eq!(trees.git("repo", &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(trees.git("repo", &["branch", "--list", "b"]), "");
+}
+
+/// A session of a group that cannot be told is no reason to say nothing.
+#[test]
+fn a_group_that_cannot_be_told_is_refused() {
+    let trees = Trees::new();
+    let launched = |name: &str, number| {
+        trees.agents.launched(name, &id(number), json!({"group": "g-2", "repo": trees.at("repo")}))
+    };
+    trees.agents.receipt("l9", &launched("l9", 9));
+    trees.own();
+    let nothing = trees.run(&["worktree", "clean", "g-2", "--json"]);
+    assert_eq!(nothing.code, Some(3), "{nothing:#?}");
+    group(&trees);
+    trees.agents.receipt("l1", &launched("l1", 1));
+    trees.own();
+    let some = trees.run(&["worktree", "clean", "g-2", "--json"]);
+    assert_eq!(some.code, Some(8), "{some:#?}");
+    assert!(some.json()["refused"][0]["message"].to_string().contains(&id(9)), "{some:#?}");
+    assert!(!trees.at("tree").exists());
+}
+
+#[test]
+fn a_session_of_a_directory_is_meant() {
+    let trees = Trees::new();
+    group(&trees);
+    let name = format!("{}@{}", &id(1)[..8], trees.at("tree").display());
+    let answer = trees.run(&["worktree", "clean", &name, "--json"]);
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    assert!(!trees.at("tree").exists());
+}
+
 #[test]
 fn worktrees_are_listed_with_their_sessions_and_their_work() {
     let trees = Trees::new();
@@ -165,6 +257,14 @@ fn worktrees_are_listed_with_their_sessions_and_their_work() {
          "sessions": [session(3, "working", true), session(2, "done", false)]},
     ]});
     let mut found = answer.json();
+    for tree in found["worktrees"].as_array_mut().expect("a list") {
+        for one in tree["sessions"].as_array_mut().expect("a list") {
+            let one = one.as_object_mut().expect("an object");
+            let pid = one.remove("pid").and_then(|pid| pid.as_u64());
+            assert_eq!(pid, (one["live"] == true).then_some(u64::from(process.pid())), "{one:?}");
+            assert!(one.remove("updated_at").is_some(), "{one:?}");
+        }
+    }
     let order = |one: &Value| one["path"] == json!(trees.at("other"));
     found["worktrees"].as_array_mut().expect("a list").sort_by_key(order);
     assert_eq!(found, expected, "{found:#}");

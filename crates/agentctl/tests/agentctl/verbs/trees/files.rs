@@ -140,9 +140,13 @@ fn what_cannot_be_read_stays() {
     let trees = Trees::new();
     trees.write("tree/closed/work", "work\n");
     let closed = trees.at("tree/closed");
+    let insist = ["--force", "--yes"];
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("our folder");
     if trees.agents.home.user().is_some() {
-        trees.keeps(&["--force", "--yes"], &[("nested", "never")]);
+        trees.keeps(&insist, &[("nested", "never")]);
+        // Its files can be listed, and not what they are.
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o444)).expect("our folder");
+        trees.keeps(&insist, &[("untracked", "lost"), ("nested", "never")]);
     }
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("our folder");
     assert_eq!(trees.read("tree/closed/work"), "work\n");
@@ -185,4 +189,28 @@ fn commits_in_a_submodule_stay() {
     trees.git("tree/sub", &["stash", "-q"]);
     trees.keeps(&[], &[("submodules", "lost")]);
     assert_eq!(trees.git("tree/sub", &["show", "stash@{0}:file"]), "work");
+}
+
+/// Of a submodule that is no longer checked out, git keeps the repository, and that goes too.
+#[test]
+fn commits_of_a_submodule_that_was_put_away_stay() {
+    let trees = with_submodule();
+    let other = trees.at("other.git").display().to_string();
+    trees.git("tree", &["submodule", "--quiet", "add", "--name", "deep/er", &other, "away"]);
+    trees.git("tree", &["commit", "-qm", "away"]);
+    let first = trees.git("tree/away", &["rev-parse", "HEAD"]);
+    let work = trees.commit("tree/away", "work");
+    trees.git("tree/away", &["checkout", "-q", &first]);
+    trees.git("tree", &["submodule", "--quiet", "deinit", "away"]);
+    trees.keeps(&[], &[("submodules", "lost")]);
+    let own = trees.git("tree", &["rev-parse", "--path-format=absolute", "--git-dir"]);
+    let kept = format!("--git-dir={own}/modules/deep/er");
+    assert_eq!(trees.git("tree", &[&kept, "cat-file", "-t", &work]), "commit");
+    // No submodule is checked out any more: git would refuse by itself, but not with --force.
+    trees.git("tree", &["submodule", "--quiet", "deinit", "--all"]);
+    trees.keeps(&[], &[("submodules", "lost")]);
+    trees.git("tree", &[&kept, "push", "-q", &other, &format!("{work}:refs/heads/kept")]);
+    trees.git("tree", &[&kept, "fetch", "-q", "origin"]);
+    trees.removes(&[]);
+    assert_eq!(trees.git("other.git", &["rev-parse", "kept"]), work);
 }

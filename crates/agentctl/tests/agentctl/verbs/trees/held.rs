@@ -4,7 +4,12 @@ use super::Trees;
 use crate::home::lines::{codex_open, id};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
-use std::{fs::File, os::unix::process::CommandExt, path::Path, process::Child};
+use std::{
+    fs::{self, File, Permissions},
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::Path,
+    process::Child,
+};
 
 const INSIST: &[&str] = &["--force", "--yes", "--delete-branch"];
 
@@ -110,6 +115,45 @@ fn a_session_that_may_live_keeps_it() {
     trees.removes(&[]);
 }
 
+/// What cannot be read may be the session that is there.
+#[test]
+fn a_registry_that_cannot_be_read_keeps_it() {
+    let trees = Trees::new();
+    let broken = trees.agents.home.write(".claude/sessions/12.json", "{");
+    trees.own();
+    let listed = trees.run(&["worktree", "list", "repo", "--json"]).json();
+    assert_eq!(listed["problems"].as_array().map(Vec::len), Some(1), "{listed:#}");
+    trees.keeps(&[], &[("sessions", "lost")]);
+    let answer = trees.clean(&[]).json();
+    let details = answer["worktrees"][0]["proofs"][2]["details"].to_string();
+    assert!(details.contains(&broken.display().to_string()), "{details}");
+    std::fs::remove_file(broken).expect("it is still there");
+    trees.removes(&[]);
+}
+
+/// An editor under `sudo` may work there, and cannot be asked by the person who began it.
+#[test]
+fn a_process_of_root_that_a_person_began_keeps_it() {
+    let trees = Trees::new();
+    let cat = trees.agents.home.program("mighty");
+    std::fs::copy("/bin/cat", &cat).expect("a copy");
+    std::fs::set_permissions(&cat, Permissions::from_mode(0o4755)).expect("our file");
+    let inner = format!("echo ok; exec '{}'", cat.display());
+    let script = format!("exec script --quiet --command \"{inner}\" /dev/null");
+    let _held = Held::start(&trees, Path::new("/"), &script);
+    if trees.agents.home.user().is_none() {
+        return; // it is no more than we are
+    }
+    trees.keeps(&[], &[("processes", "lost")]);
+    // Nor is what was made for a launch that failed taken back under it.
+    std::fs::write(trees.agents.home.path("bin/claude"), "#!/bin/sh\nexit 3\n").expect("our file");
+    let launch = ["launch", "claude-code", "-p", "hi", "--json", "--worktree", "repo"];
+    let failed = trees.run(&[&launch[..], &["--branch", "x"]].concat());
+    let hint = failed.json()["error"]["hint"].to_string();
+    assert!(hint.contains("is left as it is: some processes cannot"), "{failed:#?}");
+    assert!(trees.at("repo-x/file").exists());
+}
+
 #[test]
 fn a_lock_of_git_or_of_a_person_keeps_it() {
     let trees = Trees::new();
@@ -131,12 +175,16 @@ fn a_launch_that_is_under_way_keeps_it() {
     let claim =
         trees.agents.home.write(format!(".local/state/agentctl/locks/{name}.lock"), "somebody");
     trees.own();
-    let file = File::options().read(true).write(true).open(claim).expect("a file");
+    let file = File::options().read(true).write(true).open(&claim).expect("a file");
     flock(&file, FlockOperation::NonBlockingLockExclusive).expect("nobody has it");
     let answer = trees.clean(INSIST);
     assert_eq!(answer.code, Some(5), "{answer:#?}");
     let message = answer.json()["refused"][0]["message"].to_string();
     assert!(message.contains("another launch is under way"), "{message}");
+    fs::write(&claim, "`agentctl worktree clean`, pid 1").expect("a file");
+    let answer = trees.clean(INSIST).json();
+    let message = answer["refused"][0]["message"].to_string();
+    assert!(message.contains("another `agentctl worktree clean` is at work in"), "{message}");
     assert!(trees.at("tree/.git").exists());
     drop(file);
     trees.removes(&[]);

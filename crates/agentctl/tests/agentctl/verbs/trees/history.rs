@@ -54,6 +54,36 @@ fn a_branch_that_another_worktree_needs_is_not_deleted() {
     assert_eq!(trees.git("second", &["status", "--porcelain"]), "");
 }
 
+/// Somebody commits between the last look and the deletion.
+#[test]
+fn a_branch_that_moves_at_the_last_moment_is_not_deleted() {
+    let trees = Trees::new();
+    let words = ["commit-tree", "-p", "b", "-m", "work", "b^{tree}"];
+    let work = trees.git("repo", &words);
+    let moves =
+        format!("/usr/bin/git -C '{}' update-ref refs/heads/b {work}", trees.at("repo").display());
+    trees.fake_git(&format!("*'branch --quiet -D'*|*'update-ref '*) {moves} ;;"));
+    let answer = trees.clean(&["--delete-branch"]);
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    assert_eq!(trees.git("repo", &["rev-parse", "b"]), work);
+    let one = &answer.json()["worktrees"][0];
+    assert_eq!((&one["removed"], &one["branch_deleted"]), (&true.into(), &false.into()));
+    assert!(one["message"].to_string().contains("its branch stays"), "{one:#}");
+}
+
+/// A rebase comes back to its branch, which is checked out nowhere meanwhile.
+#[test]
+fn a_branch_that_is_rebased_elsewhere_is_not_deleted() {
+    let trees = torn();
+    assert!(!trees.try_git("tree", &["rebase", "-q", "main"]).0);
+    trees.git("repo", &["worktree", "add", "-q", "--force", "../second", "b"]);
+    let clean = ["worktree", "clean", "./second", "--delete-branch", "--force", "--yes"];
+    let answer = trees.run(&clean);
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    assert!(trees.at("second/file").exists());
+    assert!(trees.git("repo", &["branch", "--list", "b"]).contains('b'));
+}
+
 #[test]
 fn commits_of_a_detached_head_stay() {
     let trees = Trees::new();
@@ -75,6 +105,27 @@ fn commits_that_were_left_stay() {
     trees.git("tree", &["checkout", "-q", "b"]);
     trees.keeps(&[], &[("commits", "lost")]);
     assert_eq!(trees.git("tree", &["rev-parse", "HEAD@{1}"]), work);
+}
+
+/// Git takes a log that it cannot read for an empty one, and answers with the branch's.
+#[test]
+fn commits_of_a_log_that_cannot_be_read_stay() {
+    let trees = Trees::new();
+    trees.git("tree", &["checkout", "-q", "--detach"]);
+    let work = trees.commit("tree", "work");
+    trees.git("tree", &["checkout", "-q", "b"]);
+    let path = ["rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"];
+    let log = trees.git("tree", &path);
+    fs::rename(&log, trees.at("log")).expect("it was there");
+    fs::create_dir(&log).expect("a folder in its place");
+    trees.own();
+    let answer = trees.clean(&[]);
+    assert_eq!(answer.code, Some(5), "{answer:#?}");
+    assert!(answer.stdout.contains("what was checked out before cannot be told"), "{answer:#?}");
+    assert_eq!(trees.git("tree", &["cat-file", "-t", &work]), "commit");
+    fs::remove_dir(&log).expect("it is still there");
+    fs::rename(trees.at("log"), &log).expect("it is still there");
+    trees.keeps(&[], &[("commits", "lost")]);
 }
 
 /// The branch remembers what it was reset from; with the branch, that goes.

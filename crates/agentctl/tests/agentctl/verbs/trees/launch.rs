@@ -2,7 +2,10 @@
 
 use super::Trees;
 use serde_json::{Value, json};
-use std::fs;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+};
 
 const LAUNCH: &[&str] = &["launch", "claude-code", "-p", "hi", "--json", "--worktree", "repo"];
 
@@ -120,6 +123,38 @@ fn a_launch_that_fails_leaves_no_worktree_and_no_branch() {
     assert!(trees.git("repo", &["branch", "--list", "old"]).contains("old"));
     trees.git("repo", &["branch", "-q", "-D", "old"]);
     assert_eq!(trees.refs(), before);
+}
+
+/// Git makes the branch first, and the directory cannot be made.
+#[test]
+fn a_worktree_that_cannot_be_made_leaves_no_branch() {
+    let trees = Trees::new();
+    let before = trees.refs();
+    let folder = trees.at("");
+    fs::set_permissions(&folder, Permissions::from_mode(0o555)).expect("our folder");
+    let failed = trees.run(&[LAUNCH, &["--branch", "x"]].concat());
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("our folder");
+    if trees.agents.home.user().is_some() {
+        assert_eq!(failed.code, Some(5), "{failed:#?}");
+        assert!(failed.stdout.contains("nothing was left behind"), "{failed:#?}");
+        assert_eq!(trees.refs(), before);
+    }
+}
+
+/// What could not be taken back is told, and not that nothing is there.
+#[test]
+fn what_is_left_of_a_worktree_that_failed_is_told() {
+    let trees = Trees::new();
+    trees.fake_git("*'reset --hard'*|*'worktree remove'*) echo 'fatal: no room' >&2; exit 128 ;;");
+    let failed = trees.run(&[LAUNCH, &["--branch", "x y".replace(' ', "'").as_str()]].concat());
+    assert_eq!(failed.code, Some(5), "{failed:#?}");
+    let path = trees.at("repo-x-y").display().to_string();
+    let left = format!(
+        "`git worktree remove --force {path}` removes what was made of it; \
+         `git branch -D 'x'\\''y'` deletes the branch that was made for it"
+    );
+    assert_eq!(failed.json()["error"]["hint"], left);
+    assert!(trees.at("repo-x-y/.git").exists());
 }
 
 /// Each has its worktree, its branch and its session, whoever is making one at the same moment.
