@@ -31,4 +31,4 @@ use pidfd::Handle;
 pub(crate) use portable::Portable;
 pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one, stop_name};
 pub(crate) use servers::Patience;
-pub(crate) use watch::{Change, Reach, Watch};
+pub(crate) use watch::{Change, Part, Reach, Watch};

@@ -8,13 +8,13 @@ mod look;
 mod places;
 
 use super::{Here, observe};
-use crate::host::{Change, Watch};
+use crate::host::{Change, Part, Watch};
 use agentctl_core::{
     agent::Agent,
     agents,
     event::{Cursor, Key},
     ident::ProcKey,
-    wire::{Event, Problem},
+    wire::{Event, Problem, Session},
 };
 use look::Looked;
 use places::Places;
@@ -61,6 +61,8 @@ pub(crate) struct Watcher {
     cursor: Cursor,
     watch: Watch,
     places: Places,
+    /// Sessions that live, as they were seen last: of some nothing else is left when they end.
+    alive: BTreeMap<Key, Session>,
     /// Processes that are watched, and whose they are.
     processes: BTreeMap<ProcKey, &'static str>,
     /// Processes that have named no session, since when: they may do so without a change of any file.
@@ -86,6 +88,7 @@ impl Watcher {
             cursor: since,
             watch,
             places: Places::default(),
+            alive: BTreeMap::new(),
             processes: BTreeMap::new(),
             unnamed: BTreeMap::new(),
             unsettled: BTreeMap::new(),
@@ -162,12 +165,14 @@ impl Watcher {
                 self.places.doubt();
             }
             Change::Ended(key) => scope.agents.extend(self.processes.remove(&key)),
-            Change::Below { dir, made } => {
+            Change::Below { dir, what } => {
                 let of = self.places.agents(&dir);
                 scope.agents.extend(&of);
-                if made {
-                    self.places.doubt();
+                if what == Part::Itself {
+                    self.places.forget(&dir);
                     self.arm(&[], batch);
+                }
+                if what != Part::File {
                     let again = Instant::now() + MADE;
                     self.soon.extend(of.into_iter().map(|agent| (agent, again)));
                 }
@@ -192,6 +197,9 @@ impl Watcher {
     fn tell(&mut self, scope: &Scope, batch: &mut Batch) {
         let mut looked = self.look(scope, false);
         self.last = Instant::now();
+        let missed = self.cursor.marks.iter().filter(|(key, mark)| looked.look.misses(key, mark));
+        let known = missed.filter_map(|(key, _)| self.alive.get_key_value(key));
+        looked.look.missed = known.map(|(key, last)| (key.clone(), last.clone())).collect();
         self.settle(&mut looked);
         batch.events.extend(self.cursor.tell(&looked.look));
         self.seen(looked, batch);
@@ -265,6 +273,11 @@ impl Watcher {
     /// Watches what was found.
     fn seen(&mut self, looked: Looked, batch: &mut Batch) {
         self.await_names(&looked);
+        let marks = &self.cursor.marks;
+        self.alive.retain(|key, _| marks.contains_key(key));
+        for seen in looked.look.sessions.iter().filter(|seen| seen.session.live) {
+            self.alive.insert(seen.key.clone(), seen.session.clone());
+        }
         for (key, agent) in looked.processes {
             if !self.processes.contains_key(&key) && self.watch.process(&key).is_ok() {
                 self.processes.insert(key, agent);

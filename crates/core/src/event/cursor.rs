@@ -9,6 +9,7 @@ use super::{
 use crate::{
     derive::{State, Verdict},
     evidence::{Evidence, Need, Reading, Tool},
+    receipt::Launched,
     wire::{Around, Event, EventKind, LockKind, Session, StateName},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -214,9 +215,27 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
         Some(StateName::Working | StateName::Waiting) => (State::Died, StateName::Died),
         _ => (State::Done, StateName::Done),
     };
+    let known = look.missed.iter().find(|(missed, _)| missed == key).map(|(_, session)| session);
+    let around = Around {
+        host: look.machine.clone(),
+        now: look.at,
+        cwd: known.and_then(|known| known.cwd.clone()),
+        title: known.and_then(|known| known.title.clone()),
+        started: known.and_then(|known| known.started_at),
+        ..Around::default()
+    };
+    let id = (!key.is_unnamed()).then(|| key.id.clone());
+    let session = unrecorded((&key.agent, id), left, around);
+    let mut telling = Telling::new(key, &session, mark.clone());
+    telling.end(look.at, state);
+    (telling.told, telling.mark)
+}
+
+/// A session that has ended and left no record.
+fn unrecorded((agent, id): (&str, Option<String>), state: State, around: Around) -> Session {
     let seen = Evidence {
-        agent: key.agent.clone(),
-        id: (!key.is_unnamed()).then(|| key.id.clone()),
+        agent: agent.to_owned(),
+        id,
         record: Reading::Absent,
         holders: Vec::new(),
         lost: Vec::new(),
@@ -227,12 +246,26 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
         stop: None,
         prompted: None,
     };
-    let verdict = Verdict { state: left, live: false, because: Vec::new() };
-    let around = Around { host: look.machine.clone(), now: look.at, ..Around::default() };
-    let session = Session::new(seen, verdict, around);
-    let mut telling = Telling::new(key, &session, mark.clone());
-    telling.end(look.at, state);
-    (telling.told, telling.mark)
+    Session::new(seen, Verdict { state, live: false, because: Vec::new() }, around)
+}
+
+/// A session of which our receipts alone know that it was there, and how it exited.
+pub fn witnessed(launch: &Launched, machine: &str) -> Option<Session> {
+    let exit = launch.exit?;
+    let state = match (exit.code, exit.signal) {
+        (Some(0), _) => State::Done,
+        (Some(code), _) => State::Failed(format!("exit code {code}")),
+        (None, _) => State::Died,
+    };
+    let around = Around {
+        host: machine.to_owned(),
+        now: exit.at,
+        started: Some(launch.at),
+        written: Some(launch.at),
+        launch: Some(launch.clone()),
+        ..Around::default()
+    };
+    Some(unrecorded((&launch.agent, launch.session.clone()), state, around))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -6,8 +6,9 @@ use crate::{
 };
 use agentctl_core::{
     agent::{Agent, Depth},
-    event::{Cursor, Key, Look, Seen, Story},
-    host::{Env, Host},
+    agents,
+    event::{self, Cursor, Key, Look, Seen, Story},
+    host::Host,
     ident::ProcKey,
     observe::{Candidate, History, Survey},
     receipt::Launched,
@@ -58,7 +59,11 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
             false => History::Skip,
         };
         let survey = Survey::new(agent, host, env, history);
-        part(survey, &marks, (host, env), only_now)
+        let mut part = part(survey, &marks, host, only_now);
+        if !only_now {
+            unrecorded(&mut part, &marks, host, full);
+        }
+        part
     });
     let (state, machine) = (places::state(), here.host().machine().to_owned());
     let mut looked = Looked {
@@ -68,6 +73,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
             full: full && answers.late.is_empty(),
             sessions: Vec::new(),
             spared: Vec::new(),
+            missed: Vec::new(),
             locks: Vec::new(),
             machine,
         },
@@ -108,12 +114,28 @@ impl Looked {
     }
 }
 
-fn part(
-    mut survey: Survey<'_>,
-    cursor: &Cursor,
-    (host, _): (&dyn Host, &Env),
-    only_now: bool,
-) -> Part {
+/// Adds sessions that left no record, and whose exit their parent saw.
+fn unrecorded(part: &mut Part, cursor: &Cursor, host: &dyn Host, full: bool) {
+    let Some(agent) = agents::named(part.agent) else { return };
+    let own = |launch: &&Launched| launch.agent == part.agent && launch.session.is_some();
+    let known: Vec<Option<String>> =
+        part.sessions.iter().map(|seen| seen.session.id.clone()).collect();
+    for launch in host.launches().iter().filter(own).filter(|one| !known.contains(&one.session)) {
+        let Some(session) = event::witnessed(launch, host.machine()) else { continue };
+        let key = Key::of(&session, agent.card().infers);
+        let recent = full && launch.exit.is_some_and(|exit| exit.at > cursor.floor);
+        let from = match cursor.marks.get(&key) {
+            Some(mark) if !mark.is_over() => From::Mark(mark),
+            None if recent => From::Time(cursor.floor),
+            Some(_) | None => continue,
+        };
+        let story = story::story(agent, host, None, (from, [launch].into_iter()));
+        let story = story.unwrap_or_default();
+        part.sessions.push(Seen { key, session, story, settled: true });
+    }
+}
+
+fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool) -> Part {
     let agent = survey.agent;
     let name = agent.card().name;
     // What lived is looked for though nothing was written since.

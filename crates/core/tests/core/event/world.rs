@@ -119,6 +119,7 @@ impl World {
             full,
             sessions: self.lives.iter().enumerate().filter_map(seen).collect(),
             spared: Vec::new(),
+            missed: Vec::new(),
             locks: Vec::new(),
             machine: "here".into(),
         }
