@@ -250,6 +250,10 @@ impl Asked {
             event.kind,
             EventKind::Create(CreateKind::Folder) | EventKind::Modify(ModifyKind::Name(_))
         );
+        // As root, SQLite takes over the owner of a database's log whenever it is read, by us too.
+        if matches!(event.kind, EventKind::Modify(ModifyKind::Metadata(_))) {
+            return;
+        }
         for place in &self.places {
             for path in event.paths.iter().filter(|path| place.has(path, leaves)) {
                 let itself = leaves && place.of.starts_with(path);

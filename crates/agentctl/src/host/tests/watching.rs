@@ -2,7 +2,13 @@
 
 use super::Running;
 use crate::host::{Change, Native, Part, Portable, Reach, Watch};
-use std::{fs, io::Write, os::unix::fs::symlink, path::PathBuf, time::Duration};
+use std::{
+    fs::{self, Permissions},
+    io::Write,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::PathBuf,
+    time::Duration,
+};
 
 const SOON: Option<Duration> = Some(Duration::from_secs(20));
 
@@ -137,6 +143,9 @@ fn directories_are_watched_as_far_as_was_asked() {
     fs::write(at("flat/in/file"), "").expect("a file");
     fs::write(at("deep/in/file"), "").expect("a file");
     assert_eq!(told(&mut watch, &at("last")), [(at("deep"), Part::File)]);
+    fs::read(at("deep/in/file")).expect("a file");
+    fs::set_permissions(at("deep/in/file"), Permissions::from_mode(0o600)).expect("our file");
+    assert_eq!(told(&mut watch, &at("last")), []);
     fs::write(at("flat/file"), "").expect("a file");
     fs::create_dir(at("deep/new")).expect("a directory");
     let seen = told(&mut watch, &at("last"));

@@ -103,6 +103,11 @@ impl Stream {
         assert_eq!(ids.len(), all, "{:#?}", self.read);
     }
 
+    /// The process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills it.
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("a child");
