@@ -1,6 +1,4 @@
-//! What is told of OpenCode, whose records are in a database, and what watching it costs.
-
-use std::{fs, thread, time::Duration};
+//! What is told of OpenCode, whose records are in a database.
 
 use rustix::process::Signal;
 
@@ -40,33 +38,4 @@ fn every_step_of_a_conversation_is_told_once() {
     signal(Signal::KILL, terminal.pid());
     assert_eq!(events.told(&id), "session.ended: working died");
     events.are_unique();
-}
-
-/// A look at a database wakes no watcher: else it would look for ever.
-#[test]
-fn looking_is_no_change() {
-    let stage = Stage::opencode("allow");
-    let terminal = stage.terminal();
-    terminal.send("MOCK:text hello");
-    stage.asked("text hello");
-    let mut events = stage.watch();
-    terminal.send("MOCK:text again");
-    let id = stage.only();
-    while events.told(&id) != "session.idle: working idle" {}
-    let looks = || -> u64 {
-        let tasks =
-            fs::read_dir(format!("/proc/{}/task", events.pid())).expect("it runs").flatten();
-        let status = tasks.filter_map(|task| fs::read_to_string(task.path().join("status")).ok());
-        let count = |status: String| -> Option<u64> {
-            let line = status.lines().find(|line| line.starts_with("voluntary_ctxt"))?.to_owned();
-            line.split_whitespace().nth(1)?.parse().ok()
-        };
-        status.filter_map(count).sum()
-    };
-    let rest = Duration::from_secs(3);
-    thread::sleep(rest); // what came of the turn
-    let before = looks();
-    thread::sleep(rest);
-    let woken = looks() - before;
-    assert!(woken < 100, "woken {woken} times in {rest:?} while nothing happened");
 }

@@ -248,3 +248,30 @@ fn words_that_mean_nothing_are_refused() {
         assert_eq!((refused.code, &refused.json()["error"]["kind"]), (Some(2), &json!("usage")));
     }
 }
+
+/// More happens than the kernel holds for a watcher that is stopped: it looks at everything anew.
+#[test]
+fn a_flood_is_survived() {
+    let home = Home::new();
+    let mut events = home.events();
+    let watcher = Pid::from_raw(i32::try_from(events.pid()).expect("a pid")).expect("a pid");
+    kill_process(watcher, Signal::STOP).expect("it runs");
+    let held = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").expect("a limit");
+    let held: usize = held.trim().parse().expect("a number");
+    let process = home.stand_in();
+    // Each is opened, made, and closed.
+    for number in 0..held / 2 {
+        home.write(format!(".claude/projects/-flood/{number}.txt"), "");
+    }
+    home.claude(&id(1), &[now(prompt("Begin"))]);
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    kill_process(watcher, Signal::CONT).expect("it is there");
+    assert_eq!(events.told(&id(1)), "session.started: - idle");
+    assert_eq!(events.told(&id(1)), "session.working: idle working");
+    home.register(&process, &id(1), json!({"status": "idle"}));
+    // The record still has an open turn: what the process says counts, once that is clear.
+    assert_eq!(events.told(&id(1)), "session.idle: working idle");
+    process.end();
+    assert_eq!(events.told(&id(1)), "session.ended: idle died");
+    events.are_unique();
+}
