@@ -7,7 +7,7 @@ use crate::{
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
-    event::{self, Cursor, Key, Look, Seen, Story},
+    event::{self, Cursor, Key, Look, Seen},
     host::Host,
     ident::ProcKey,
     observe::{Candidate, History, Survey},
@@ -16,11 +16,13 @@ use agentctl_core::{
     story::{self, From},
     wire::{Problem, Session},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 /// How long all agents together may take; who is later is looked at the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// A watcher that runs is never further behind than this.
+const RECENT: SignedDuration = SignedDuration::from_mins(3);
 
 /// What to look at.
 pub(super) struct Ask {
@@ -49,7 +51,9 @@ struct Part {
 
 /// Looks.
 pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
-    let here = here.again_within(PATIENCE);
+    // Whoever was away for long has long to read.
+    let away = here.again().now().duration_since(cursor.floor) > RECENT;
+    let here = if away { here.again() } else { here.again_within(PATIENCE) };
     let at = here.host().table().map_or_else(|_| here.now(), |table| table.taken);
     let Ask { chosen, full, only_now } = ask;
     let marks = Arc::new(cursor.clone());
@@ -149,14 +153,8 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
         }
     }
     let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
-    let (sessions, mut unread) = observe::sessions(&survey, &candidates, Depth::Glance);
-    let mut joined = sessions.clone();
-    join_unnamed(&mut joined, |_| agent.card().infers);
-    let mut seen = Vec::new();
-    for (session, candidate) in sessions.into_iter().zip(candidates) {
-        if session.id.is_none() && !joined.contains(&session) {
-            continue;
-        }
+    let read = observe::spread(&candidates, |candidate| {
+        let (session, problem) = survey.session(candidate, Depth::Glance);
         let key = Key::of(&session, agent.card().infers);
         let from = match cursor.marks.get(&key) {
             _ if only_now => From::Now,
@@ -166,13 +164,16 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
         let own = |launch: &&Launched| launch.agent == name && launch.session == session.id;
         let launches = host.launches().iter().filter(|_| session.id.is_some()).filter(own);
         let told = story::story(agent, host, candidate.stub.as_ref(), (from, launches));
+        let unread = told.as_ref().err().map(|why| unreadable(name, &session, why));
         let settled = told.is_ok(); // else it is there, and told of once it can be read
-        let story = told.unwrap_or_else(|why| {
-            unread.push(unreadable(name, &session, &why));
-            Story::default()
-        });
-        seen.push(Seen { key, session, story, settled });
-    }
+        let seen = Seen { key, session, story: told.unwrap_or_default(), settled };
+        (seen, problem.map(Problem::from).or(unread))
+    });
+    let (mut seen, unread): (Vec<Seen>, Vec<Option<Problem>>) = read.into_iter().unzip();
+    let mut joined: Vec<Session> = seen.iter().map(|seen| seen.session.clone()).collect();
+    join_unnamed(&mut joined, |_| agent.card().infers);
+    seen.retain(|seen| seen.session.id.is_some() || joined.contains(&seen.session));
+    let unread = unread.into_iter().flatten().collect();
     let stores = survey.stores.clone();
     Part { agent: name, sessions: seen, stores, problems: observe::problems(&mut survey, unread) }
 }
