@@ -12,7 +12,7 @@ use crate::host::{Change, Part, Watch};
 use agentctl_core::{
     agent::Agent,
     agents,
-    event::{Cursor, Key},
+    event::{Cursor, Key, Mark},
     ident::ProcKey,
     wire::{Event, Problem, Session},
 };
@@ -217,13 +217,8 @@ impl Watcher {
     fn settle(&mut self, looked: &mut Looked) {
         let (now, marks) = (Instant::now(), &self.cursor.marks);
         let mut still = BTreeMap::new();
-        let mut hold = |key: &Key| {
+        let mut hold = |key: &Key, limit: Duration| {
             let since = self.unsettled.get(key).copied().unwrap_or(now);
-            let mark = marks.get(key);
-            // One that ends takes its name away before its record is whole.
-            let ends =
-                mark.is_some_and(|mark| self.processes.keys().any(|one| mark.is_held_by(one)));
-            let limit = if ends || mark.is_none() { UNNAMED } else { SETTLE };
             let held = now.duration_since(since) < limit;
             if held {
                 still.insert(key.clone(), (since, since + limit));
@@ -232,12 +227,16 @@ impl Watcher {
         };
         for seen in &mut looked.look.sessions {
             if seen.is_unsettled(marks.get(&seen.key)) {
-                seen.settled &= !hold(&seen.key);
+                let limit = if seen.key.is_unnamed() { UNNAMED } else { SETTLE };
+                seen.settled &= !hold(&seen.key, limit);
             }
         }
+        // One that ends takes its name away before its record is whole.
+        let ends = |mark: &Mark| self.processes.keys().any(|process| mark.is_held_by(process));
         let missed = marks.iter().filter(|(key, mark)| looked.look.misses(key, mark));
-        let spared = missed.map(|(key, _)| key.clone()).filter(|key| hold(key)).collect();
-        looked.look.spared = spared;
+        let missed = missed.map(|(key, mark)| (key, if ends(mark) { UNNAMED } else { SETTLE }));
+        let spared = missed.filter(|(key, limit)| hold(key, *limit)).map(|(key, _)| key.clone());
+        looked.look.spared = spared.collect();
         self.unsettled.retain(|key, _| !looked.look.agents.contains(&key.agent));
         for (key, (since, due)) in still {
             if let Some(agent) = agents::named(&key.agent) {
@@ -309,7 +308,7 @@ impl Watcher {
         }
     }
 
-    /// Tells each problem once, until it is gone.
+    /// Tells each problem once.
     fn problems(&mut self, problems: Vec<Problem>, batch: &mut Batch) {
         for problem in problems {
             if self.told.insert(problem.clone()) {

@@ -97,8 +97,18 @@ impl Cursor {
         }
         told.sort_by(|(a, one), (b, other)| (one.event.at, a).cmp(&(other.event.at, b)));
         let mut events = Vec::new();
-        for (key, Told { event, mark }) in told {
+        let last: BTreeMap<Key, usize> =
+            told.iter().enumerate().map(|(at, (key, _))| (key.clone(), at)).collect();
+        let times: Vec<Timestamp> = told.iter().map(|(_, one)| one.event.at).collect();
+        for (at, (key, Told { event, mark })) in told.into_iter().enumerate() {
             self.marks.insert(key, mark);
+            if look.full && times.get(at + 1).is_some_and(|next| *next > event.at) {
+                // All that was before has been told: what ended by then needs no mark any more.
+                self.rise(event.at.min(recent(look)));
+                let floor = self.floor;
+                let more = |key: &Key| last.get(key).is_some_and(|last| *last > at);
+                self.marks.retain(|key, mark| more(key) || !mark.is_over() || mark.at >= floor);
+            }
             events.push(Event { cursor: self.to_text(), ..event });
         }
         self.marks.extend(after);
@@ -121,7 +131,7 @@ impl Cursor {
         mark.counts.working = u32::from(story.began);
         let born = session.started_at.filter(|began| *began > self.floor);
         // What is in no record was not there: when it began is only known to the second.
-        let unrecorded = self.whole && session.source.is_none();
+        let unrecorded = self.whole && session.live && session.source.is_none();
         let born = born.or(session.started_at.filter(|_| unrecorded));
         if born.is_some() || self.whole {
             mark.live = Some(false);
@@ -129,11 +139,14 @@ impl Cursor {
         Telling::new(key, session, mark).tell(seen, look, born)
     }
 
+    fn rise(&mut self, to: Timestamp) {
+        self.floor = self.floor.max(to);
+    }
+
     /// Moves the floor, and forgets what lies below it.
     fn forget(&mut self, look: &Look) {
         if look.full {
-            let recent = look.at.saturating_sub(SLACK).unwrap_or(self.floor);
-            self.floor = self.floor.max(recent);
+            self.rise(recent(look));
         }
         let floor = self.floor;
         self.marks.retain(|_, mark| !mark.is_over() || mark.at >= floor);
@@ -188,6 +201,11 @@ impl Look {
         let found = self.sessions.iter().any(|seen| seen.key == *key);
         !mark.is_over() && !found && self.agents.contains(&key.agent)
     }
+}
+
+/// What was written before this moment has been read.
+fn recent(look: &Look) -> Timestamp {
+    look.at.saturating_sub(SLACK).unwrap_or(look.at)
 }
 
 /// Each session once, in the order of their keys, however they were found.

@@ -260,7 +260,7 @@ fn a_flood_is_survived() {
     let held: usize = held.trim().parse().expect("a number");
     let process = home.stand_in();
     // Each is opened, made, and closed.
-    for number in 0..held / 2 {
+    for number in 0..held / 3 + 500 {
         home.write(format!(".claude/projects/-flood/{number}.txt"), "");
     }
     home.claude(&id(1), &[now(prompt("Begin"))]);
