@@ -259,9 +259,10 @@ fn a_flood_is_survived() {
     let held = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").expect("a limit");
     let held: usize = held.trim().parse().expect("a number");
     let process = home.stand_in();
-    // Each is opened, made, and closed.
-    for number in 0..held / 3 + 500 {
-        home.write(format!(".claude/projects/-flood/{number}.txt"), "");
+    // By turns: what is like the last is not held twice.
+    let files = ["one", "other"].map(|name| home.write(format!(".claude/sessions/{name}"), ""));
+    for _ in 0..held {
+        files.iter().for_each(|file| drop(fs::File::open(file).expect("a file")));
     }
     home.claude(&id(1), &[now(prompt("Begin"))]);
     home.register(&process, &id(1), json!({"status": "busy"}));
