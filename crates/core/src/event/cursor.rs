@@ -136,7 +136,9 @@ impl Cursor {
         if born.is_some() || self.whole {
             mark.live = Some(false);
         }
-        Telling::new(key, session, mark).tell(seen, look, born)
+        let mut telling = Telling::new(key, session, mark);
+        telling.unseen = true;
+        telling.tell(seen, look, born)
     }
 
     fn rise(&mut self, to: Timestamp) {
