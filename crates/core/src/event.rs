@@ -11,7 +11,7 @@ mod locks;
 mod mark;
 mod telling;
 
-pub use cursor::{BadCursor, Cursor};
+pub use cursor::{BadCursor, Cursor, witnessed};
 pub use filter::Filter;
 pub use mark::{Key, Mark};
 
@@ -91,6 +91,8 @@ pub struct Look {
     pub sessions: Vec<Seen>,
     /// Sessions that were not found, and are not yet taken for gone.
     pub spared: Vec<Key>,
+    /// Those that were not found, as they were seen last.
+    pub missed: Vec<(Key, Session)>,
     /// What is locked by them, and by people.
     pub locks: Vec<Lock>,
     /// This machine.

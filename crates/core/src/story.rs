@@ -20,6 +20,10 @@ use cut::Cut;
 
 /// So many lines are looked back at for the end of the turn before the one that is open.
 const FAR: usize = 300;
+/// So much of the end of a record is read for each of its lines: enough for most.
+const NEAR: u64 = 16 << 10;
+/// And at least so many lines: some stand in the wrong order.
+const LINES: usize = 32;
 
 /// From where on a story is told.
 #[derive(Clone, Copy, Debug)]
@@ -107,15 +111,21 @@ fn newest(turn: &Turn, from: From<'_>) -> Story {
 
 fn by_lines(agent: &dyn Agent, host: &dyn Host, stub: &Stub, from: From<'_>) -> io::Result<Story> {
     let file = host.open(&stub.path)?;
-    let after = |size| -> io::Result<Turn> {
-        let then = Cut { host, path: &stub.path, size };
-        Ok(agent.read(&then, stub, Depth::Glance)?.turn)
-    };
     let begin = match from {
         From::Mark(mark) if mark.upto <= file.size() => mark.upto,
         From::Mark(_) => whole(&*file)?, // cut or replaced: what it was is not what it is
         From::Time(floor) => written_since(agent, &*file, floor)?,
         From::Now => whole(&*file)?,
+    };
+    let starts = starts(&*file, begin)?;
+    let read = |part| -> io::Result<Turn> {
+        let then = Cut { host, path: &stub.path, part };
+        Ok(agent.read(&then, stub, Depth::Glance)?.turn)
+    };
+    // The end of what was written then says it all, but for lines that are longer than that.
+    let after = |size: u64| match read(near(&starts, size)..size) {
+        Ok(turn @ (Turn::Open { .. } | Turn::Ended { .. })) => Ok(turn),
+        Ok(Turn::None) | Err(_) => read(0..size),
     };
     let mut last = if begin == 0 { Turn::None } else { after(begin)? };
     let turn = match (from, &last) {
@@ -207,6 +217,34 @@ fn need(pending: &Pending) -> Option<Need> {
         | Pending::Retry(_)
         | Pending::Unnamed
         | Pending::ApprovalUnless { .. } => None,
+    }
+}
+
+/// Where lines begin: all behind `begin`, and enough before it to tell what stood there.
+fn starts(file: &dyn Bytes, begin: u64) -> io::Result<Vec<u64>> {
+    let mut starts = Vec::new();
+    let mut before = 0;
+    lines::back(file, &mut |line| {
+        starts.push(line.at);
+        before += usize::from(line.at < begin);
+        match before > FAR + LINES && begin.saturating_sub(line.at) > NEAR {
+            true => lines::Flow::Break(()),
+            false => lines::Flow::Continue(()),
+        }
+    })?;
+    starts.reverse();
+    Ok(starts)
+}
+
+/// Where the last lines begin of a record of this size.
+fn near(starts: &[u64], size: u64) -> u64 {
+    let end = starts.partition_point(|start| *start < size);
+    let few = starts.get(end.saturating_sub(LINES)).copied().unwrap_or_default();
+    let bytes = starts.partition_point(|start| *start < size.saturating_sub(NEAR));
+    let bytes = starts.get(bytes).copied().unwrap_or_default();
+    match end < LINES {
+        true => 0,
+        false => few.min(bytes),
     }
 }
 

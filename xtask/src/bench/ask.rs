@@ -50,6 +50,11 @@ impl Ask {
         Scale { sessions, bytes: self.gigabytes.map(|size| size * 1e9) }
     }
 
+    /// How long a watcher is left alone.
+    pub(super) fn quiet(&self) -> Duration {
+        Duration::from_secs(if self.quick { 20 } else { 60 })
+    }
+
     /// How long to measure.
     pub(super) fn patience(&self) -> Patience {
         match self.quick {

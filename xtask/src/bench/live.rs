@@ -35,6 +35,8 @@ const WHO: [(Agent, u64, Ending, &str); LIVE] = [
 /// The live sessions of one home.
 pub(super) struct Live {
     children: Vec<Child>,
+    /// Sessions of Claude Code, each with its process.
+    claudes: Vec<(u32, Session)>,
     list: PathBuf,
 }
 
@@ -47,12 +49,21 @@ pub(super) fn now() -> Moment {
 impl Live {
     /// Starts them all; what is started before a failure is ended too.
     pub(super) fn start(home: &Home, programs: &Programs) -> Outcome<Self> {
+        Self::of(home, programs, &WHO)
+    }
+
+    /// Starts so many that do nothing.
+    pub(super) fn idle(home: &Home, programs: &Programs, count: usize) -> Outcome<Self> {
+        Self::of(home, programs, &vec![(Agent::Claude, 120_000, Ending::Done, r#""idle""#); count])
+    }
+
+    fn of(home: &Home, programs: &Programs, who: &[(Agent, u64, Ending, &str)]) -> Outcome<Self> {
         let list = home.dir.join(LIST);
         sweep(&list);
-        let mut live = Self { children: Vec::new(), list };
+        let mut live = Self { children: Vec::new(), claudes: Vec::new(), list };
         let mut chance = Chance::new(0x6c69_7665);
         let cwds = plan::projects(&home.dir);
-        for (agent, size, ending, says) in WHO {
+        for (agent, size, ending, says) in who.iter().copied() {
             let at = now();
             let id = match agent {
                 Agent::Claude => chance.uuid4(),
@@ -80,20 +91,37 @@ impl Live {
         Ok(live)
     }
 
+    /// What the session of this number says of itself from now on; returns its id.
+    pub(super) fn says(&self, home: &Home, number: usize, says: &str) -> Outcome<String> {
+        let (pid, session) = self.numbered(number)?;
+        register(home, *pid, session, says)?;
+        Ok(session.id.clone())
+    }
+
+    /// Kills the process of the session of this number; returns its id.
+    pub(super) fn kill(&mut self, number: usize) -> Outcome<String> {
+        let (pid, session) = self.numbered(number)?;
+        let (pid, id) = (*pid, session.id.clone());
+        for child in self.children.iter_mut().filter(|child| child.id() == pid) {
+            child.kill().map_err(|why| Failure::new(format!("cannot kill a stand-in: {why}")))?;
+        }
+        Ok(id)
+    }
+
+    fn numbered(&self, number: usize) -> Outcome<&(u32, Session)> {
+        self.claudes.get(number).ok_or_else(|| Failure::new("too few sessions are live"))
+    }
+
     fn claude(&mut self, home: &Home, programs: &Programs, who: (Session, &str)) -> Outcome<()> {
         let (mut session, says) = who;
         let pid = self.spawn(&mut Command::new(&programs.claude), home, &session)?;
-        let (began, ticks) = (now(), ticks(pid)?);
-        session.end = began;
+        session.end = now();
         let registry = home.claude().join("sessions").join(format!("{pid}.json"));
         self.remember(&[&claude::path(&home.claude(), &session), &registry])?;
         claude::write(&home.claude(), &session)?;
-        let Session { id, cwd, .. } = session;
-        let text = format!(
-            r#"{{"pid":{pid},"sessionId":"{id}","cwd":"{cwd}","startedAt":{0},"procStart":"{ticks}","version":"2.1.197","peerProtocol":1,"kind":"interactive","entrypoint":"cli","name":"bench-{pid}","nameSource":"derived","status":{says},"updatedAt":{0},"statusUpdatedAt":{0}}}"#,
-            began.0
-        );
-        fs::write(&registry, text).map_err(|why| Failure::io("write", &registry, &why))
+        register(home, pid, &session, says)?;
+        self.claudes.push((pid, session));
+        Ok(())
     }
 
     fn codex(&mut self, home: &Home, programs: &Programs, mut session: Session) -> Outcome<()> {
@@ -150,6 +178,17 @@ impl Drop for Live {
         }
         sweep(&self.list);
     }
+}
+
+/// Writes down which session a process has, as Claude Code does.
+fn register(home: &Home, pid: u32, session: &Session, says: &str) -> Outcome<()> {
+    let (Session { id, cwd, end, .. }, ticks) = (session, ticks(pid)?);
+    let registry = home.claude().join("sessions").join(format!("{pid}.json"));
+    let text = format!(
+        r#"{{"pid":{pid},"sessionId":"{id}","cwd":"{cwd}","startedAt":{0},"procStart":"{ticks}","version":"2.1.197","peerProtocol":1,"kind":"interactive","entrypoint":"cli","name":"bench-{pid}","nameSource":"derived","status":{says},"updatedAt":{0},"statusUpdatedAt":{0}}}"#,
+        end.0
+    );
+    fs::write(&registry, text).map_err(|why| Failure::io("write", &registry, &why))
 }
 
 /// Removes the files of live sessions that an earlier run left.

@@ -49,6 +49,11 @@ impl Subject {
         }
     }
 
+    /// The call, to be run by whoever wants more of it.
+    pub(super) fn command(&self) -> Command {
+        self.under(&[])
+    }
+
     /// Runs it and keeps what it says.
     pub(super) fn output(&self) -> Outcome<Output> {
         self.under(&[]).output().map_err(|why| self.failed(&why))

@@ -2,6 +2,7 @@
 
 use super::{
     ask::Ask,
+    events,
     home::{self, Home},
     live::{self, Live},
     measure::Subject,
@@ -49,7 +50,10 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Outcome<()> {
     let size = fs::metadata(&bench.agentctl).map_or(0, |found| found.len());
     println!("agentctl: {:.2} MB, release profile", size as f64 / 1e6);
     bench.table(&home, ask.scale())?;
-    bench.independence(&home, &small)
+    bench.independence(&home, &small)?;
+    let mut live = Live::idle(&home, &bench.programs, events::IDLE)?;
+    let watch = bench.subject(&home, &["events", "--json", "--since", "1s"]);
+    events::run(watch, &home, &mut live, ask.quiet())
 }
 
 /// Builds the program and says where cargo put it.

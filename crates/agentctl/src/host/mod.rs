@@ -33,4 +33,4 @@ pub(crate) use portable::Portable;
 pub(crate) use put_off::PutOff;
 pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one, stop_name};
 pub(crate) use servers::Patience;
-pub(crate) use watch::{Change, Reach, Watch};
+pub(crate) use watch::{Change, Part, Reach, Watch};

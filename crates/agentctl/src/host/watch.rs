@@ -31,8 +31,8 @@ pub(crate) enum Change {
     Below {
         /// The directory.
         dir: PathBuf,
-        /// A directory was made or moved there: what is in it may have come before it was watched.
-        made: bool,
+        /// What of it.
+        what: Part,
     },
     /// This process ended.
     Ended(ProcKey),
@@ -41,6 +41,17 @@ pub(crate) enum Change {
     Lost,
     /// Nothing, for as long as was asked.
     TimedOut,
+}
+
+/// What of a directory changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A file.
+    File,
+    /// A directory in it was made or moved: what is in there may have come before it was watched.
+    Folder,
+    /// The directory itself came or went: it must be asked for again.
+    Itself,
 }
 
 /// How much of a directory is watched.
@@ -97,33 +108,36 @@ impl Watch {
     /// Watches a directory; of one that is not there, that it comes. Says how far that reaches. One
     /// that was removed must be asked for again.
     pub(crate) fn below(&mut self, dir: &Path, deep: bool) -> notify::Result<Reach> {
-        let there = dir.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
-        let awaited = there != dir;
-        let reach = match (awaited, deep) {
-            (true, _) => Reach::Awaited,
-            (false, true) => Reach::Deep,
-            (false, false) => Reach::Flat,
-        };
-        let next = dir.strip_prefix(there).ok().and_then(|rest| rest.iter().next());
-        let of = next.map_or_else(|| dir.to_owned(), |name| there.join(name));
-        let mut asked = locked(&self.asked);
-        // Asked for anew, a directory in a tree would no longer be watched with what is below it.
-        let covered = reach != Reach::Deep
-            && asked
-                .places
-                .iter()
-                .any(|place| place.reach == Reach::Deep && there.starts_with(&place.of));
-        asked.places.retain(|place| place.dir != dir);
-        asked.places.push(Place { dir: dir.to_owned(), of, reach });
-        drop(asked);
-        let mode = match reach {
+        loop {
+            let there = dir.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
+            let reach = match (there == dir, deep) {
+                (false, _) => Reach::Awaited,
+                (true, true) => Reach::Deep,
+                (true, false) => Reach::Flat,
+            };
+            let next = dir.strip_prefix(there).ok().and_then(|rest| rest.iter().next());
+            let of = next.map_or_else(|| dir.to_owned(), |name| there.join(name));
+            self.place(Place { dir: dir.to_owned(), of: of.clone(), reach }, there)?;
+            // What came before it was watched for is never told.
+            if reach != Reach::Awaited || !of.is_dir() {
+                return Ok(reach);
+            }
+        }
+    }
+
+    fn place(&mut self, place: Place, there: &Path) -> notify::Result<()> {
+        let mode = match place.reach {
             Reach::Deep => RecursiveMode::Recursive,
             Reach::Flat | Reach::Awaited => RecursiveMode::NonRecursive,
         };
-        if !covered {
-            self.add(there, mode)?;
-        }
-        Ok(reach)
+        let mut asked = locked(&self.asked);
+        asked.places.retain(|other| other.dir != place.dir);
+        // Asked for anew, a directory in a tree would no longer be watched with what is below it.
+        let within = |other: &Place| other.reach == Reach::Deep && there.starts_with(&other.of);
+        let covered = place.reach != Reach::Deep && asked.places.iter().any(within);
+        asked.places.push(place);
+        drop(asked);
+        if covered { Ok(()) } else { self.add(there, mode) }
     }
 
     /// Watches for the end of this process too; one that is gone has ended at once.
@@ -190,12 +204,14 @@ struct Place {
 }
 
 impl Place {
-    fn has(&self, path: &Path) -> bool {
-        match self.reach {
+    /// `leaves`: what was there is there no longer, and all below it.
+    fn has(&self, path: &Path, leaves: bool) -> bool {
+        let within = match self.reach {
             Reach::Flat => path == self.of || path.parent() == Some(&self.of),
             Reach::Deep => path.starts_with(&self.of),
             Reach::Awaited => path == self.of,
-        }
+        };
+        within || leaves && self.of.starts_with(path)
     }
 }
 
@@ -228,17 +244,26 @@ impl Asked {
         for (_, path) in self.paths.iter().filter(|(seen, _)| event.paths.contains(seen)) {
             queue.push(Change::File(path.clone()));
         }
-        let moved = matches!(
+        let leaves =
+            matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+        let folder = matches!(
             event.kind,
             EventKind::Create(CreateKind::Folder) | EventKind::Modify(ModifyKind::Name(_))
         );
-        let has = |place: &&Place| event.paths.iter().any(|path| place.has(path));
-        for place in self.places.iter().filter(has) {
-            let gone =
-                matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)))
-                    && event.paths.contains(&place.of);
-            let made = moved || gone || place.reach == Reach::Awaited;
-            queue.push(Change::Below { dir: place.dir.clone(), made });
+        // As root, SQLite takes over the owner of a database's log whenever it is read, by us too.
+        if matches!(event.kind, EventKind::Modify(ModifyKind::Metadata(_))) {
+            return;
+        }
+        for place in &self.places {
+            for path in event.paths.iter().filter(|path| place.has(path, leaves)) {
+                let itself = leaves && place.of.starts_with(path);
+                let what = match (itself || place.reach == Reach::Awaited, folder) {
+                    (true, _) => Part::Itself,
+                    (false, true) => Part::Folder,
+                    (false, false) => Part::File,
+                };
+                queue.push(Change::Below { dir: place.dir.clone(), what });
+            }
         }
     }
 }

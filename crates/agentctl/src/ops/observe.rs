@@ -146,32 +146,37 @@ pub(super) fn sessions(
 
 /// Reads over the cores if there is much to read.
 fn read(survey: &Survey<'_>, chosen: &[&Candidate], depth: Depth) -> Vec<Read> {
-    let read = |candidate: &&Candidate| survey.session(candidate, depth);
+    spread(chosen, |candidate| survey.session(candidate, depth))
+}
+
+/// Does the same with all of these, over the cores if there are many, and returns what came of each in
+/// their order.
+pub(super) fn spread<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(chosen.len() / WORTH_A_THREAD);
+    let threads = cores.min(all.len() / WORTH_A_THREAD);
     if threads < 2 {
-        return chosen.iter().map(read).collect();
+        return all.iter().map(work).collect();
     }
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(WORTH_A_THREAD, Ordering::Relaxed);
-            let Some(part) = chosen.get(at..) else { return done };
-            if part.is_empty() {
-                return done;
-            }
-            done.extend(part.iter().take(WORTH_A_THREAD).map(read));
+            let Some(part) = all.get(at..).filter(|part| !part.is_empty()) else { return done };
+            let part = part.iter().enumerate().take(WORTH_A_THREAD);
+            done.extend(part.map(|(more, one)| (at + more, work(one))));
         }
     };
-    thread::scope(|scope| {
+    let mut done = thread::scope(|scope| {
         let workers: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
         let mut done = worker();
         for other in workers {
             done.extend(other.join().expect("a bug ends the program"));
         }
         done
-    })
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, one)| one).collect()
 }
 
 /// What could not be read, each once: many sessions may stand in one file.
@@ -192,6 +197,12 @@ pub(crate) fn absolute(here: &Here, dir: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_done_side_by_side_stays_in_order() {
+        let all: Vec<usize> = (0..1000).collect();
+        assert_eq!(spread(&all, |number| number * 2), (0..2000).step_by(2).collect::<Vec<_>>());
+    }
 
     #[test]
     fn who_is_late_is_named_and_keeps_nobody_waiting() {

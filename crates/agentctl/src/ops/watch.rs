@@ -8,13 +8,13 @@ mod look;
 mod places;
 
 use super::{Here, observe};
-use crate::host::{Change, Watch};
+use crate::host::{Change, Part, Watch};
 use agentctl_core::{
     agent::Agent,
     agents,
-    event::{Cursor, Key},
+    event::{Cursor, Key, Mark},
     ident::ProcKey,
-    wire::{Event, Problem},
+    wire::{Event, Problem, Session},
 };
 use look::Looked;
 use places::Places;
@@ -61,6 +61,8 @@ pub(crate) struct Watcher {
     cursor: Cursor,
     watch: Watch,
     places: Places,
+    /// Sessions that live, as they were seen last: of some nothing else is left when they end.
+    alive: BTreeMap<Key, Session>,
     /// Processes that are watched, and whose they are.
     processes: BTreeMap<ProcKey, &'static str>,
     /// Processes that have named no session, since when: they may do so without a change of any file.
@@ -86,6 +88,7 @@ impl Watcher {
             cursor: since,
             watch,
             places: Places::default(),
+            alive: BTreeMap::new(),
             processes: BTreeMap::new(),
             unnamed: BTreeMap::new(),
             unsettled: BTreeMap::new(),
@@ -162,12 +165,14 @@ impl Watcher {
                 self.places.doubt();
             }
             Change::Ended(key) => scope.agents.extend(self.processes.remove(&key)),
-            Change::Below { dir, made } => {
+            Change::Below { dir, what } => {
                 let of = self.places.agents(&dir);
                 scope.agents.extend(&of);
-                if made {
-                    self.places.doubt();
+                if what == Part::Itself {
+                    self.places.forget(&dir);
                     self.arm(&[], batch);
+                }
+                if what != Part::File {
                     let again = Instant::now() + MADE;
                     self.soon.extend(of.into_iter().map(|agent| (agent, again)));
                 }
@@ -192,6 +197,9 @@ impl Watcher {
     fn tell(&mut self, scope: &Scope, batch: &mut Batch) {
         let mut looked = self.look(scope, false);
         self.last = Instant::now();
+        let missed = self.cursor.marks.iter().filter(|(key, mark)| looked.look.misses(key, mark));
+        let known = missed.filter_map(|(key, _)| self.alive.get_key_value(key));
+        looked.look.missed = known.map(|(key, last)| (key.clone(), last.clone())).collect();
         self.settle(&mut looked);
         batch.events.extend(self.cursor.tell(&looked.look));
         self.seen(looked, batch);
@@ -209,13 +217,8 @@ impl Watcher {
     fn settle(&mut self, looked: &mut Looked) {
         let (now, marks) = (Instant::now(), &self.cursor.marks);
         let mut still = BTreeMap::new();
-        let mut hold = |key: &Key| {
+        let mut hold = |key: &Key, limit: Duration| {
             let since = self.unsettled.get(key).copied().unwrap_or(now);
-            let mark = marks.get(key);
-            // One that ends takes its name away before its record is whole.
-            let ends =
-                mark.is_some_and(|mark| self.processes.keys().any(|one| mark.is_held_by(one)));
-            let limit = if ends || mark.is_none() { UNNAMED } else { SETTLE };
             let held = now.duration_since(since) < limit;
             if held {
                 still.insert(key.clone(), (since, since + limit));
@@ -224,12 +227,16 @@ impl Watcher {
         };
         for seen in &mut looked.look.sessions {
             if seen.is_unsettled(marks.get(&seen.key)) {
-                seen.settled &= !hold(&seen.key);
+                let limit = if seen.key.is_unnamed() { UNNAMED } else { SETTLE };
+                seen.settled &= !hold(&seen.key, limit);
             }
         }
+        // One that ends takes its name away before its record is whole.
+        let ends = |mark: &Mark| self.processes.keys().any(|process| mark.is_held_by(process));
         let missed = marks.iter().filter(|(key, mark)| looked.look.misses(key, mark));
-        let spared = missed.map(|(key, _)| key.clone()).filter(|key| hold(key)).collect();
-        looked.look.spared = spared;
+        let missed = missed.map(|(key, mark)| (key, if ends(mark) { UNNAMED } else { SETTLE }));
+        let spared = missed.filter(|(key, limit)| hold(key, *limit)).map(|(key, _)| key.clone());
+        looked.look.spared = spared.collect();
         self.unsettled.retain(|key, _| !looked.look.agents.contains(&key.agent));
         for (key, (since, due)) in still {
             if let Some(agent) = agents::named(&key.agent) {
@@ -265,6 +272,11 @@ impl Watcher {
     /// Watches what was found.
     fn seen(&mut self, looked: Looked, batch: &mut Batch) {
         self.await_names(&looked);
+        let marks = &self.cursor.marks;
+        self.alive.retain(|key, _| marks.contains_key(key));
+        for seen in looked.look.sessions.iter().filter(|seen| seen.session.live) {
+            self.alive.insert(seen.key.clone(), seen.session.clone());
+        }
         for (key, agent) in looked.processes {
             if !self.processes.contains_key(&key) && self.watch.process(&key).is_ok() {
                 self.processes.insert(key, agent);
@@ -296,7 +308,7 @@ impl Watcher {
         }
     }
 
-    /// Tells each problem once, until it is gone.
+    /// Tells each problem once.
     fn problems(&mut self, problems: Vec<Problem>, batch: &mut Batch) {
         for problem in problems {
             if self.told.insert(problem.clone()) {

@@ -2,6 +2,7 @@
 
 mod attach;
 mod control;
+mod events;
 mod files;
 mod run;
 mod send;

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     derive::{State, Verdict},
     evidence::{Evidence, Need, Reading, Tool},
+    receipt::Launched,
     wire::{Around, Event, EventKind, LockKind, Session, StateName},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -96,8 +97,18 @@ impl Cursor {
         }
         told.sort_by(|(a, one), (b, other)| (one.event.at, a).cmp(&(other.event.at, b)));
         let mut events = Vec::new();
-        for (key, Told { event, mark }) in told {
+        let last: BTreeMap<Key, usize> =
+            told.iter().enumerate().map(|(at, (key, _))| (key.clone(), at)).collect();
+        let times: Vec<Timestamp> = told.iter().map(|(_, one)| one.event.at).collect();
+        for (at, (key, Told { event, mark })) in told.into_iter().enumerate() {
             self.marks.insert(key, mark);
+            if look.full && times.get(at + 1).is_some_and(|next| *next > event.at) {
+                // All that was before has been told: what ended by then needs no mark any more.
+                self.rise(event.at.min(recent(look)));
+                let floor = self.floor;
+                let more = |key: &Key| last.get(key).is_some_and(|last| *last > at);
+                self.marks.retain(|key, mark| more(key) || !mark.is_over() || mark.at >= floor);
+            }
             events.push(Event { cursor: self.to_text(), ..event });
         }
         self.marks.extend(after);
@@ -120,19 +131,24 @@ impl Cursor {
         mark.counts.working = u32::from(story.began);
         let born = session.started_at.filter(|began| *began > self.floor);
         // What is in no record was not there: when it began is only known to the second.
-        let unrecorded = self.whole && session.source.is_none();
+        let unrecorded = self.whole && session.live && session.source.is_none();
         let born = born.or(session.started_at.filter(|_| unrecorded));
         if born.is_some() || self.whole {
             mark.live = Some(false);
         }
-        Telling::new(key, session, mark).tell(seen, look, born)
+        let mut telling = Telling::new(key, session, mark);
+        telling.unseen = true;
+        telling.tell(seen, look, born)
+    }
+
+    fn rise(&mut self, to: Timestamp) {
+        self.floor = self.floor.max(to);
     }
 
     /// Moves the floor, and forgets what lies below it.
     fn forget(&mut self, look: &Look) {
         if look.full {
-            let recent = look.at.saturating_sub(SLACK).unwrap_or(self.floor);
-            self.floor = self.floor.max(recent);
+            self.rise(recent(look));
         }
         let floor = self.floor;
         self.marks.retain(|_, mark| !mark.is_over() || mark.at >= floor);
@@ -189,6 +205,11 @@ impl Look {
     }
 }
 
+/// What was written before this moment has been read.
+fn recent(look: &Look) -> Timestamp {
+    look.at.saturating_sub(SLACK).unwrap_or(look.at)
+}
+
 /// Each session once, in the order of their keys, however they were found.
 fn unique(look: &Look) -> Vec<&Seen> {
     let mut sessions: Vec<&Seen> = look.sessions.iter().collect();
@@ -214,9 +235,27 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
         Some(StateName::Working | StateName::Waiting) => (State::Died, StateName::Died),
         _ => (State::Done, StateName::Done),
     };
+    let known = look.missed.iter().find(|(missed, _)| missed == key).map(|(_, session)| session);
+    let around = Around {
+        host: look.machine.clone(),
+        now: look.at,
+        cwd: known.and_then(|known| known.cwd.clone()),
+        title: known.and_then(|known| known.title.clone()),
+        started: known.and_then(|known| known.started_at),
+        ..Around::default()
+    };
+    let id = (!key.is_unnamed()).then(|| key.id.clone());
+    let session = unrecorded((&key.agent, id), left, around);
+    let mut telling = Telling::new(key, &session, mark.clone());
+    telling.end(look.at, state);
+    (telling.told, telling.mark)
+}
+
+/// A session that has ended and left no record.
+fn unrecorded((agent, id): (&str, Option<String>), state: State, around: Around) -> Session {
     let seen = Evidence {
-        agent: key.agent.clone(),
-        id: (!key.is_unnamed()).then(|| key.id.clone()),
+        agent: agent.to_owned(),
+        id,
         record: Reading::Absent,
         holders: Vec::new(),
         lost: Vec::new(),
@@ -227,12 +266,26 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
         stop: None,
         prompted: None,
     };
-    let verdict = Verdict { state: left, live: false, because: Vec::new() };
-    let around = Around { host: look.machine.clone(), now: look.at, ..Around::default() };
-    let session = Session::new(seen, verdict, around);
-    let mut telling = Telling::new(key, &session, mark.clone());
-    telling.end(look.at, state);
-    (telling.told, telling.mark)
+    Session::new(seen, Verdict { state, live: false, because: Vec::new() }, around)
+}
+
+/// A session of which our receipts alone know that it was there, and how it exited.
+pub fn witnessed(launch: &Launched, machine: &str) -> Option<Session> {
+    let exit = launch.exit?;
+    let state = match (exit.code, exit.signal) {
+        (Some(0), _) => State::Done,
+        (Some(code), _) => State::Failed(format!("exit code {code}")),
+        (None, _) => State::Died,
+    };
+    let around = Around {
+        host: machine.to_owned(),
+        now: exit.at,
+        started: Some(launch.at),
+        written: Some(launch.at),
+        launch: Some(launch.clone()),
+        ..Around::default()
+    };
+    Some(unrecorded((&launch.agent, launch.session.clone()), state, around))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -134,7 +134,7 @@ impl Mark {
     }
 
     /// It is over, as far as was told: if nothing more comes it can be forgotten.
-    pub(super) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.live != Some(true) && self.state != Some(StateName::Unknown)
     }
 }

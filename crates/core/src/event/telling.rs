@@ -23,12 +23,14 @@ pub(super) struct Telling<'a> {
     session: &'a Session,
     pub(super) mark: Mark,
     pub(super) told: Vec<Told>,
+    /// Nobody saw it alive: it ended some time after its record did, and is told there.
+    pub(super) unseen: bool,
 }
 
 impl<'a> Telling<'a> {
     /// From this mark.
     pub(super) fn new(key: &'a Key, session: &'a Session, mark: Mark) -> Self {
-        Self { key, session, mark, told: Vec::new() }
+        Self { key, session, mark, told: Vec::new(), unseen: false }
     }
 
     /// All of it. `born` is when it began, if that was never told.
@@ -60,7 +62,10 @@ impl<'a> Telling<'a> {
         self.now(look.at);
         self.mark.process = self.session.process.as_ref().map_or(0, holder);
         self.change(look.at);
-        self.mark.at = self.mark.at.max(look.at);
+        // What ended long ago is forgotten at once.
+        if !self.mark.is_over() {
+            self.mark.at = self.mark.at.max(look.at);
+        }
         self
     }
 
@@ -175,7 +180,8 @@ impl<'a> Telling<'a> {
             }
             StateName::Done | StateName::Failed | StateName::Stopped | StateName::Died => {
                 if self.mark.live == Some(true) {
-                    let known = self.session.ended_at.filter(|_| self.session.exit_code.is_some());
+                    let exit = self.session.exit_code.is_some();
+                    let known = self.session.ended_at.filter(|_| exit || self.unseen);
                     self.end(known.unwrap_or(at), state);
                 } else if self.mark.state != Some(state) {
                     self.say(EventKind::Changed, at, state);

@@ -1,4 +1,4 @@
-//! A host on which one file is as short as it once was.
+//! A host on which one file is as short as it once was, and may begin later than it does.
 
 use crate::{
     control::Unheard,
@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use std::{
     io,
     net::SocketAddr,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -20,19 +21,21 @@ use std::{
 pub(super) struct Cut<'a> {
     pub(super) host: &'a dyn Host,
     pub(super) path: &'a Path,
-    pub(super) size: u64,
+    /// Where it begins and ends.
+    pub(super) part: Range<u64>,
 }
 
-/// A file, up to a size.
-struct Short(Box<dyn Bytes>, u64);
+/// A part of a file.
+struct Short(Box<dyn Bytes>, Range<u64>);
 
 impl Bytes for Short {
     fn size(&self) -> u64 {
-        self.0.size().min(self.1)
+        self.0.size().min(self.1.end).saturating_sub(self.1.start)
     }
 
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
-        let left = usize::try_from(self.1.saturating_sub(at)).unwrap_or(usize::MAX);
+        let at = at.saturating_add(self.1.start);
+        let left = usize::try_from(self.1.end.saturating_sub(at)).unwrap_or(usize::MAX);
         let most = buf.len().min(left);
         self.0.read_at(&mut buf[..most], at)
     }
@@ -49,7 +52,7 @@ impl Files for Cut<'_> {
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
         let file = self.host.open(path)?;
-        Ok(if path == self.path { Box::new(Short(file, self.size)) } else { file })
+        Ok(if path == self.path { Box::new(Short(file, self.part.clone())) } else { file })
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {

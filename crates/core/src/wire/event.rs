@@ -83,7 +83,8 @@ pub struct Event {
     pub kind: EventKind,
     /// A hash of the facts: whoever tells the same thing again tells it under the same id.
     pub id: String,
-    /// When it happened, as far as a record or a receipt says; else when it was seen.
+    /// When it happened, as far as a record or a receipt says; else when it was seen. An end that
+    /// nobody saw is told at the last line of the record.
     pub at: Timestamp,
     /// Where to go on from after this line, with `--since`.
     pub cursor: String,

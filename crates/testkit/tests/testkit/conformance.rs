@@ -7,6 +7,7 @@
 mod compare;
 mod expected;
 mod facts;
+mod stories;
 
 use agentctl_core::{
     agent::Depth,

@@ -1,8 +1,14 @@
 //! Changes as they come.
 
 use super::Running;
-use crate::host::{Change, Native, Portable, Watch};
-use std::{fs, io::Write, os::unix::fs::symlink, path::PathBuf, time::Duration};
+use crate::host::{Change, Native, Part, Portable, Reach, Watch};
+use std::{
+    fs::{self, Permissions},
+    io::Write,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::PathBuf,
+    time::Duration,
+};
 
 const SOON: Option<Duration> = Some(Duration::from_secs(20));
 
@@ -106,5 +112,66 @@ fn a_watch_can_be_dropped_while_processes_live() {
         let watch = Watch::new(&[]).expect("a watch");
         watch.process(&key).expect("a thread");
         drop(watch);
+    }
+}
+
+/// What is told of a directory until something else is, which is done last.
+fn told(watch: &mut Watch, last: &PathBuf) -> Vec<(PathBuf, Part)> {
+    watch.below(last, false).expect("a watch");
+    fs::write(last.join("last"), "").expect("a file");
+    let mut told = Vec::new();
+    loop {
+        match watch.next(SOON) {
+            Change::Below { dir, .. } if dir == *last => return told,
+            Change::Below { dir, what } => told.push((dir, what)),
+            change => panic!("{change:?} after {told:?}"),
+        }
+    }
+}
+
+#[test]
+fn directories_are_watched_as_far_as_was_asked() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    for name in ["flat/in", "deep/in", "last"] {
+        fs::create_dir_all(at(name)).expect("a directory");
+    }
+    let (mut watch, refused) = Watch::empty();
+    assert!(refused.is_none(), "{refused:?}");
+    assert_eq!(watch.below(&at("flat"), false).expect("a watch"), Reach::Flat);
+    assert_eq!(watch.below(&at("deep"), true).expect("a watch"), Reach::Deep);
+    fs::write(at("flat/in/file"), "").expect("a file");
+    fs::write(at("deep/in/file"), "").expect("a file");
+    assert_eq!(told(&mut watch, &at("last")), [(at("deep"), Part::File)]);
+    fs::read(at("deep/in/file")).expect("a file");
+    fs::set_permissions(at("deep/in/file"), Permissions::from_mode(0o600)).expect("our file");
+    assert_eq!(told(&mut watch, &at("last")), []);
+    fs::write(at("flat/file"), "").expect("a file");
+    fs::create_dir(at("deep/new")).expect("a directory");
+    let seen = told(&mut watch, &at("last"));
+    assert!(seen.contains(&(at("flat"), Part::File)), "{seen:?}");
+    assert!(seen.contains(&(at("deep"), Part::Folder)), "{seen:?}");
+}
+
+/// A directory that is not there is awaited, from above if need be; one that goes says so.
+#[test]
+fn directories_come_and_go() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (store, inner) = (dir.path().join("store"), dir.path().join("store/inner"));
+    let (mut watch, _) = Watch::empty();
+    let itself = Change::Below { dir: inner.clone(), what: Part::Itself };
+    for _ in 0..3 {
+        assert_eq!(watch.below(&inner, true).expect("a watch"), Reach::Awaited);
+        fs::create_dir(&store).expect("a directory");
+        assert_eq!(watch.next(SOON), itself);
+        assert_eq!(watch.below(&inner, true).expect("a watch"), Reach::Awaited);
+        fs::create_dir(&inner).expect("a directory");
+        assert_eq!(watch.next(SOON), itself);
+        assert_eq!(watch.below(&inner, true).expect("a watch"), Reach::Deep);
+        fs::write(inner.join("file"), "").expect("a file");
+        while watch.next(SOON) != (Change::Below { dir: inner.clone(), what: Part::File }) {}
+        fs::remove_dir_all(&store).expect("a removal");
+        while watch.next(SOON) != itself {}
+        while watch.next(Some(Duration::from_millis(50))) != Change::TimedOut {}
     }
 }

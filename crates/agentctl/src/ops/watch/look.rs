@@ -6,8 +6,9 @@ use crate::{
 };
 use agentctl_core::{
     agent::{Agent, Depth},
-    event::{Cursor, Key, Look, Seen, Story},
-    host::{Env, Host},
+    agents,
+    event::{self, Cursor, Key, Look, Seen},
+    host::Host,
     ident::ProcKey,
     observe::{Candidate, History, Survey},
     receipt::Launched,
@@ -15,11 +16,13 @@ use agentctl_core::{
     story::{self, From},
     wire::{Problem, Session},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 /// How long all agents together may take; who is later is looked at the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// A watcher that runs is never further behind than this.
+const RECENT: SignedDuration = SignedDuration::from_mins(3);
 
 /// What to look at.
 pub(super) struct Ask {
@@ -48,7 +51,9 @@ struct Part {
 
 /// Looks.
 pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
-    let here = here.again_within(PATIENCE);
+    // Whoever was away for long has long to read.
+    let away = here.again().now().duration_since(cursor.floor) > RECENT;
+    let here = if away { here.again() } else { here.again_within(PATIENCE) };
     let at = here.host().table().map_or_else(|_| here.now(), |table| table.taken);
     let Ask { chosen, full, only_now } = ask;
     let marks = Arc::new(cursor.clone());
@@ -58,7 +63,11 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
             false => History::Skip,
         };
         let survey = Survey::new(agent, host, env, history);
-        part(survey, &marks, (host, env), only_now)
+        let mut part = part(survey, &marks, host, only_now);
+        if !only_now {
+            unrecorded(&mut part, &marks, host, full);
+        }
+        part
     });
     let (state, machine) = (places::state(), here.host().machine().to_owned());
     let mut looked = Looked {
@@ -68,6 +77,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
             full: full && answers.late.is_empty(),
             sessions: Vec::new(),
             spared: Vec::new(),
+            missed: Vec::new(),
             locks: Vec::new(),
             machine,
         },
@@ -108,12 +118,28 @@ impl Looked {
     }
 }
 
-fn part(
-    mut survey: Survey<'_>,
-    cursor: &Cursor,
-    (host, _): (&dyn Host, &Env),
-    only_now: bool,
-) -> Part {
+/// Adds sessions that left no record, and whose exit their parent saw.
+fn unrecorded(part: &mut Part, cursor: &Cursor, host: &dyn Host, full: bool) {
+    let Some(agent) = agents::named(part.agent) else { return };
+    let own = |launch: &&Launched| launch.agent == part.agent && launch.session.is_some();
+    let known: Vec<Option<String>> =
+        part.sessions.iter().map(|seen| seen.session.id.clone()).collect();
+    for launch in host.launches().iter().filter(own).filter(|one| !known.contains(&one.session)) {
+        let Some(session) = event::witnessed(launch, host.machine()) else { continue };
+        let key = Key::of(&session, agent.card().infers);
+        let recent = full && launch.exit.is_some_and(|exit| exit.at > cursor.floor);
+        let from = match cursor.marks.get(&key) {
+            Some(mark) if !mark.is_over() => From::Mark(mark),
+            None if recent => From::Time(cursor.floor),
+            Some(_) | None => continue,
+        };
+        let story = story::story(agent, host, None, (from, [launch].into_iter()));
+        let story = story.unwrap_or_default();
+        part.sessions.push(Seen { key, session, story, settled: true });
+    }
+}
+
+fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool) -> Part {
     let agent = survey.agent;
     let name = agent.card().name;
     // What lived is looked for though nothing was written since.
@@ -127,14 +153,8 @@ fn part(
         }
     }
     let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
-    let (sessions, mut unread) = observe::sessions(&survey, &candidates, Depth::Glance);
-    let mut joined = sessions.clone();
-    join_unnamed(&mut joined, |_| agent.card().infers);
-    let mut seen = Vec::new();
-    for (session, candidate) in sessions.into_iter().zip(candidates) {
-        if session.id.is_none() && !joined.contains(&session) {
-            continue;
-        }
+    let read = observe::spread(&candidates, |candidate| {
+        let (session, problem) = survey.session(candidate, Depth::Glance);
         let key = Key::of(&session, agent.card().infers);
         let from = match cursor.marks.get(&key) {
             _ if only_now => From::Now,
@@ -144,13 +164,16 @@ fn part(
         let own = |launch: &&Launched| launch.agent == name && launch.session == session.id;
         let launches = host.launches().iter().filter(|_| session.id.is_some()).filter(own);
         let told = story::story(agent, host, candidate.stub.as_ref(), (from, launches));
+        let unread = told.as_ref().err().map(|why| unreadable(name, &session, why));
         let settled = told.is_ok(); // else it is there, and told of once it can be read
-        let story = told.unwrap_or_else(|why| {
-            unread.push(unreadable(name, &session, &why));
-            Story::default()
-        });
-        seen.push(Seen { key, session, story, settled });
-    }
+        let seen = Seen { key, session, story: told.unwrap_or_default(), settled };
+        (seen, problem.map(Problem::from).or(unread))
+    });
+    let (mut seen, unread): (Vec<Seen>, Vec<Option<Problem>>) = read.into_iter().unzip();
+    let mut joined: Vec<Session> = seen.iter().map(|seen| seen.session.clone()).collect();
+    join_unnamed(&mut joined, |_| agent.card().infers);
+    seen.retain(|seen| seen.session.id.is_some() || joined.contains(&seen.session));
+    let unread = unread.into_iter().flatten().collect();
     let stores = survey.stores.clone();
     Part { agent: name, sessions: seen, stores, problems: observe::problems(&mut survey, unread) }
 }

@@ -38,6 +38,12 @@ impl Places {
         self.wanted.get(dir).map(|(_, agents)| agents.clone()).unwrap_or_default()
     }
 
+    /// This directory is no longer the one that was watched, if it is there.
+    pub(super) fn forget(&mut self, dir: &Path) {
+        self.armed.remove(dir);
+        self.doubted = true;
+    }
+
     /// What is watched may be another directory by now.
     pub(super) fn doubt(&mut self) {
         self.doubted = true;

@@ -250,6 +250,19 @@ fn answers_about_worktrees_are_as_their_schemas_say() {
 }
 
 #[test]
+fn events_are_as_their_schema_says() {
+    let (home, _processes) = full();
+    let told = home.run(&["events", "--once", "--since", "2026-01-01", "--json"]).stdout;
+    let told: Vec<Value> =
+        told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let kinds: Vec<&str> = told.iter().filter_map(|event| event["type"].as_str()).collect();
+    for kind in ["gap", "session.started", "session.working", "session.ended", "cursor"] {
+        assert!(kinds.contains(&kind), "no {kind}: {kinds:?}");
+    }
+    told.iter().for_each(|event| is_valid("event", event));
+}
+
+#[test]
 fn the_way_to_a_session_is_as_its_schema_says() {
     let home = Home::new();
     let process = home.stand_in();

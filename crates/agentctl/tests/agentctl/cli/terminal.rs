@@ -153,3 +153,21 @@ fn colours_may_be_forced() {
     assert_eq!(run(&[("CLICOLOR_FORCE", "0")]), usual, "0 does not force");
     assert_eq!(run(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), usual, "NO_COLOR is obeyed");
 }
+
+/// Events are lines for people on a terminal, and JSON elsewhere; nothing in them steers it.
+#[test]
+fn events_are_lines_on_a_terminal() {
+    let home = Home::new();
+    let mut hostile = prompt("Begin");
+    hostile["cwd"] = json!("/home/dev/\u{1b}[31mred");
+    home.claude(&id(1), &[hostile, reply("Done")]);
+    let words = ["events", "--once", "--since", "2026-10-31"];
+    let shown = plain(&on_terminal(&home, 200, &words));
+    let ended = shown.lines().find(|line| line.contains("session.ended")).expect("an end");
+    assert!(ended.contains("idle → done"), "{ended}");
+    let of = |kind: &str| shown.lines().filter(|line| line.contains(kind)).count();
+    assert_eq!([of("gap"), of("session.started"), of("cursor")], [1, 3, 1], "{shown}");
+    assert!(shown.contains("[31mred") && !shown.contains('\u{1b}'), "{shown}");
+    let piped = home.run(&words).stdout;
+    assert!(piped.lines().all(|line| line.starts_with("{\"schema\":1,\"type\":")), "{piped}");
+}

@@ -83,6 +83,18 @@ impl Stream {
         }
     }
 
+    /// The id of the session that starts in this process.
+    pub(crate) fn named(&mut self, pid: u32) -> String {
+        loop {
+            let event = self.next();
+            let session = &event["session"];
+            if let Some(id) = session["id"].as_str().filter(|_| session["pid"] == pid) {
+                assert_eq!(short(&event), "session.started: - idle");
+                return id.to_owned();
+            }
+        }
+    }
+
     /// The cursor of the last event that was read.
     pub(crate) fn cursor(&self) -> String {
         let last = self.read.last().expect("an event");
@@ -101,6 +113,11 @@ impl Stream {
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), all, "{:#?}", self.read);
+    }
+
+    /// The process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Kills it.

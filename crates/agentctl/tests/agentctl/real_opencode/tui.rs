@@ -9,7 +9,7 @@ use crate::support::{LIMIT, Stage, alive, ended, is_real, signal};
 
 impl Stage {
     /// OpenCode on a terminal, ready for a prompt.
-    fn terminal(&self) -> Terminal<'_> {
+    pub(super) fn terminal(&self) -> Terminal<'_> {
         let terminal = self.opens(&[]).on_terminal();
         self.sandbox.wait_for("prompt on the terminal", LIMIT * 2, || {
             terminal.screen().contains("Ask anything").then_some(())

@@ -12,8 +12,7 @@ fn every_step_of_a_conversation_is_told_once() {
         let mut events = stage.watch();
         let terminal = stage.chat_pi(line, &[]);
         terminal.send("MOCK:text first answer");
-        let id = stage.named(terminal.pid());
-        assert_eq!(events.told(&id), "session.started: - idle");
+        let id = events.named(terminal.pid());
         assert_eq!(events.told(&id), "session.working: idle working");
         assert_eq!(events.told(&id), "session.idle: working idle");
 

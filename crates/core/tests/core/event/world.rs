@@ -119,6 +119,7 @@ impl World {
             full,
             sessions: self.lives.iter().enumerate().filter_map(seen).collect(),
             spared: Vec::new(),
+            missed: Vec::new(),
             locks: Vec::new(),
             machine: "here".into(),
         }
@@ -197,6 +198,7 @@ impl Life {
         let stale = stale.then(|| Fact::new(Rule::TurnOlderThanHolder, "", Source::Blind));
         let because = stale.into_iter().collect();
         let verdict = Verdict { state: self.state(), live: self.live, because };
-        Some(Session::new(seen, verdict, Around::default()))
+        let around = Around { source: Some("/record".into()), ..Around::default() };
+        Some(Session::new(seen, verdict, around))
     }
 }
