@@ -120,6 +120,7 @@ impl World {
             sessions: self.lives.iter().enumerate().filter_map(seen).collect(),
             spared: Vec::new(),
             locks: Vec::new(),
+            fuses: Vec::new(),
             machine: "here".into(),
         }
     }
