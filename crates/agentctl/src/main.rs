@@ -3,6 +3,7 @@
 mod branch;
 mod cli;
 mod config;
+mod daemon;
 mod error;
 mod git;
 mod host;

@@ -187,10 +187,11 @@ pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
     Ok(Some(fuse))
 }
 
-/// When the next fuse fires.
-pub(crate) fn next() -> Option<Timestamp> {
+/// When the next fuse falls due after this moment.
+pub(crate) fn next(now: Timestamp) -> Option<Timestamp> {
     let found = fuses::all(&places::state()?).ok()?;
-    found.fuses.iter().filter(|fuse| fuse.is_set()).map(|fuse| fuse.deadline).min()
+    let later = found.fuses.iter().filter(|fuse| fuse.is_set() && !fuse.is_due(now));
+    later.map(|fuse| fuse.deadline).min()
 }
 
 fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
