@@ -158,9 +158,9 @@ fn answers(state: &Path) -> Result<Daemon, Error> {
     let began = Instant::now();
     loop {
         let told = Lock::holder(state);
-        let answered = told.as_ref().map(Client::connect);
+        let answered = told.as_ref().map(|told| Client::connect(told).map(drop));
         match answered {
-            Some(Ok(_)) => return status(),
+            Some(Ok(())) => return status(),
             Some(Err(why)) if began.elapsed() > PATIENCE => {
                 return Err(silent(&told.unwrap_or_default(), &why));
             }

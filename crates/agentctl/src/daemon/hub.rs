@@ -7,9 +7,10 @@ use std::{
     net::Shutdown,
     os::unix::net::UnixStream,
     sync::{
-        Arc, Mutex,
+        Arc, Condvar, Mutex,
         mpsc::{SyncSender, TrySendError},
     },
+    time::Duration,
 };
 
 /// A line that waits to be sent; subscribers share it.
@@ -17,7 +18,7 @@ pub(super) type Line = Arc<str>;
 
 /// All who subscribed.
 #[derive(Default)]
-pub(super) struct Hub(Mutex<Inside>);
+pub(super) struct Hub(Mutex<Inside>, Condvar);
 
 #[derive(Default)]
 struct Inside {
@@ -83,6 +84,13 @@ impl Hub {
     /// Where whoever was told everything stands.
     pub(super) fn stands(&self, cursor: &str) {
         cursor.clone_into(&mut locked(&self.0).cursor);
+        self.1.notify_all();
+    }
+
+    /// Waits until the watcher has looked once, but not for ever.
+    pub(super) fn watched(&self, limit: Duration) {
+        let inside = locked(&self.0);
+        let _ = self.1.wait_timeout_while(inside, limit, |inside| inside.cursor.is_empty());
     }
 
     /// Adds one; what he is told first, of the cursor that he begins at, nothing can overtake.

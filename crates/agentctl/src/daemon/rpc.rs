@@ -37,7 +37,7 @@ pub(super) struct Fault {
     message: String,
     /// As `--json` tells errors.
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<Failure>,
+    data: Option<Box<Failure>>,
 }
 
 impl Fault {
@@ -68,7 +68,7 @@ impl From<Error> for Fault {
             | Kind::Unreadable
             | Kind::Io => OURS - i32::from(error.kind.code()),
         };
-        Self { code, message: error.message.clone(), data: Some(Failure::from(&error)) }
+        Self { code, message: error.message.clone(), data: Some(Box::new(Failure::from(&error))) }
     }
 }
 

@@ -8,6 +8,8 @@ use crate::{
 use sd_notify::NotifyState;
 use std::{fs, io, path::PathBuf, sync::Arc, thread, time::Duration};
 
+/// How long the first look may take.
+const FIRST: Duration = Duration::from_secs(10);
 /// A thread that was not seen for so long hangs.
 const HANGS: Duration = Duration::from_secs(150);
 /// Who asked it to end reads the answer meanwhile.
@@ -35,15 +37,17 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     lock.tell(&socket)
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the lock: {why}")))?;
     let shared = Arc::new(Shared::new(manner.portable, socket.clone(), (log, manner.detached)));
+    let sinks = watch::sinks(&shared);
+    begin("watcher", &shared, move |shared| watch::run(shared, sinks))?;
+    begin("due", &shared, due::run)?;
+    // Whoever is answered may rely on it that what happens from now on is told.
+    shared.hub.watched(FIRST);
     shared.log.say(&format!(
         "agentctl {} runs as process {}, and listens on {}",
         super::VERSION,
         std::process::id(),
         socket.display()
     ));
-    let sinks = watch::sinks(&shared);
-    begin("watcher", &shared, move |shared| watch::run(shared, sinks))?;
-    begin("due", &shared, due::run)?;
     begin("server", &shared, move |shared| server::run(shared, &listener))?;
     attend(&shared);
     let _ = fs::remove_file(&socket);

@@ -34,7 +34,7 @@ use std::{
 /// What it is called, in the directory of sockets.
 const NAME: &str = "agentctl.sock";
 /// Who takes nothing for so long is hung up on.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// When no more descriptors are to be had, somebody has to hang up first.
 const BREATH: Duration = Duration::from_millis(200);
 
