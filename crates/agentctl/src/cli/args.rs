@@ -105,6 +105,9 @@ pub(super) enum Command {
     /// Start and outlive an agent
     #[command(name = "__shim", hide = true)]
     Shim(Shim),
+    /// Work out an answer for the daemon
+    #[command(name = "__answer", hide = true)]
+    Answer,
     /// Say what is installed, what is found, and what cannot be read
     Doctor(Doctor),
     /// Print the completions of a shell

@@ -76,6 +76,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Compare(args) => diff::compare(here, &args),
         Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
+        Command::Answer => crate::daemon::help(cli.portable).map(|()| 0),
         Command::Doctor(args) => doctor::run(here, &args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(args),
@@ -121,7 +122,7 @@ impl Command {
                 ConfigCommand::Show(args) => args.at.json,
                 ConfigCommand::Path(args) => args.json,
             },
-            Self::Shim(_) => false,
+            Self::Shim(_) | Self::Answer => false,
             Self::Completions(_) | Self::Man(_) => false,
         }
     }

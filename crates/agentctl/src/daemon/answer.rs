@@ -1,23 +1,27 @@
 //! What each method answers: the shapes of `--json`, from the same calls.
 
 use super::{
+    helper,
     hub::{Line, Subscriber},
     rpc::{self, Fault, Request, Version},
     shared::{Shared, locked},
 };
 use crate::{
     error::{Error, Kind},
-    ops::{self, events, list},
+    ops::{self, Here, events, list},
     patience::patience,
 };
-use agentctl_core::{agent::Depth, event::Cursor, select::Order, wire::SCHEMA};
+use agentctl_core::{
+    agent::Depth,
+    select::Order,
+    wire::{Event, EventKind, SCHEMA, Sessions},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
-    collections::BTreeSet,
     os::unix::net::UnixStream,
     path::PathBuf,
-    sync::{Condvar, Mutex, PoisonError, mpsc::SyncSender},
+    sync::{Arc, Condvar, Mutex, PoisonError, mpsc::SyncSender},
 };
 
 /// So many answers are worked out at once; who asks more waits.
@@ -28,6 +32,8 @@ pub(super) struct Caller {
     pub(super) connection: u64,
     pub(super) lines: SyncSender<Line>,
     pub(super) stream: UnixStream,
+    /// For what does not go line by line.
+    pub(super) out: Arc<Mutex<UnixStream>>,
 }
 
 /// What was said.
@@ -50,7 +56,7 @@ struct One {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct List {
+pub(super) struct List {
     all: bool,
     since: Option<String>,
     usage: bool,
@@ -72,7 +78,7 @@ struct Fuses {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Events {
+pub(super) struct Events {
     since: Option<String>,
     filter: Vec<String>,
     once: bool,
@@ -103,7 +109,13 @@ pub(super) fn answer(
             shared.end();
             last
         }),
-        "list" => at_a_desk(|| list(shared, rpc::params(params)?)),
+        "list" => at_a_desk(|| {
+            let asked: List = rpc::params(params.clone())?;
+            match asked.is_past() {
+                true => helper::list(shared.portable, caller, id, &params),
+                false => said(&list(shared.portable, asked)?),
+            }
+        }),
         "status" => at_a_desk(|| one(shared, rpc::params(params)?, Depth::Whole)),
         "explain" => at_a_desk(|| one(shared, rpc::params(params)?, Depth::Glance)),
         "locks" => at_a_desk(|| {
@@ -114,7 +126,7 @@ pub(super) fn answer(
             let Fuses { all } = rpc::params(params)?;
             said(&ops::fuses::list(&shared.here(None), all)?)
         }
-        "events" => subscribe(shared, caller, id, rpc::params(params)?),
+        "events" => subscribe(shared, caller, id, &params),
         other => Err(Fault::no_method(other)),
     }
 }
@@ -150,7 +162,16 @@ fn at_a_desk<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     done
 }
 
-fn list(shared: &Shared, params: List) -> Result<Said, Fault> {
+impl List {
+    /// It may be as long as all that ever was.
+    fn is_past(&self) -> bool {
+        let plain = !self.all && self.since.is_none() && !self.usage;
+        !plain || !self.state.is_empty() || !self.status.is_empty()
+    }
+}
+
+/// What `list` answers.
+pub(super) fn list(portable: bool, params: List) -> Result<Sessions, Fault> {
     let usage = |what: String| Error::new(Kind::Usage, what);
     let plain = !params.all && params.since.is_none() && !params.usage;
     let asked = params.timeout.as_deref().map(patience).transpose();
@@ -176,8 +197,8 @@ fn list(shared: &Shared, params: List) -> Result<Said, Fault> {
         order: order.transpose()?,
         limit: params.limit,
     };
-    let here = shared.here(list::Words::patience(plain, asked));
-    said(&list::list(&here, &words.ask(&here)?))
+    let here = Here::new(portable, list::Words::patience(plain, asked));
+    Ok(list::list(&here, &words.ask(&here)?))
 }
 
 fn one(shared: &Shared, One { id }: One, depth: Depth) -> Result<Said, Fault> {
@@ -185,51 +206,53 @@ fn one(shared: &Shared, One { id }: One, depth: Depth) -> Result<Said, Fault> {
 }
 
 /// What was missed first, from a look of its own; then all that the watcher tells, but for what was just told.
-fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: Events) -> Result<Said, Fault> {
-    let here = shared.here(None);
-    let filter = || events::filter(&params.filter, |dir| ops::absolute(&here, dir));
-    let since = params.since.as_deref().map(|text| events::since(text, here.now())).transpose()?;
+fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Result<Said, Fault> {
+    let asked: Events = rpc::params(params.clone())?;
+    let once = asked.once;
+    let events::Ask { since, filter, .. } = asked.ask(&shared.here(None))?;
     let subscriber = Subscriber {
         connection: caller.connection,
-        filter: filter()?,
+        filter,
         lines: caller.lines.clone(),
         stream: caller.stream.try_clone().map_err(Error::from)?,
         held: since.is_some().then(Vec::new),
     };
-    let catch_up = since.is_some();
     let begin = |cursor: &str| {
-        let cursor = if catch_up { "" } else { cursor };
+        let cursor = if since.is_some() { "" } else { cursor };
         let result = serde_json::to_string(&Subscribed { schema: SCHEMA, cursor });
         rpc::answer(id, Ok(&result.unwrap_or_default())).into()
     };
-    match params.once {
+    match once {
         true => drop(caller.lines.send(begin(""))),
         false => shared.hub.add(subscriber, begin),
     }
-    if catch_up || params.once {
-        let told = missed(&here, caller, since, filter()?)?;
+    if since.is_some() || once {
+        let told = at_a_desk(|| helper::missed(shared.portable, caller, params))?;
         shared.hub.release(caller.connection, &told);
     }
     Ok(Said::Already)
 }
 
-/// Tells what happened until now, and which ids that was.
-fn missed(
-    here: &ops::Here,
-    caller: &Caller,
-    since: Option<Cursor>,
-    filter: agentctl_core::event::Filter,
-) -> Result<BTreeSet<String>, Fault> {
-    let mut told = BTreeSet::new();
-    let ask = events::Ask { since, once: true, filter };
-    let gone = |_| Error { silent: true, ..Error::new(Kind::Io, "nobody listens") };
-    events::events(here, ask, |batch| {
-        for event in &batch.events {
-            told.insert(event.id.clone());
-            let line = rpc::notification("event", event).into();
-            caller.lines.send(line).map_err(gone)?;
-        }
-        Ok(())
+impl Events {
+    fn ask(&self, here: &Here) -> Result<events::Ask, Error> {
+        let since =
+            self.since.as_deref().map(|text| events::since(text, here.now())).transpose()?;
+        let filter = events::filter(&self.filter, |dir| ops::absolute(here, dir))?;
+        Ok(events::Ask { since, once: true, filter })
+    }
+}
+
+/// What happened until now, line by line; where to go on from only for who wants no more.
+pub(super) fn past(
+    portable: bool,
+    params: Events,
+    mut tell: impl FnMut(String) -> Result<(), Error>,
+) -> Result<(), Fault> {
+    let here = Here::new(portable, None);
+    events::events(&here, params.ask(&here)?, |batch| {
+        let wanted = |event: &&Event| params.once || event.kind != EventKind::Cursor;
+        let mut events = batch.events.iter().filter(wanted);
+        events.try_for_each(|event| tell(rpc::notification("event", event)))
     })?;
-    Ok(told)
+    Ok(())
 }

@@ -13,6 +13,7 @@ mod answer;
 mod client;
 mod control;
 mod due;
+mod helper;
 mod hub;
 mod install;
 mod lock;
@@ -24,6 +25,7 @@ mod shared;
 mod watch;
 
 pub(crate) use control::{Ended, Started, restart, start, status, stop};
+pub(crate) use helper::answer as help;
 pub(crate) use install::{Installed, Supervisor, install, text, uninstall};
 pub(crate) use run::{Manner, run};
 

@@ -4,6 +4,7 @@ use crate::error::{Error, Kind};
 use agentctl_core::wire::Failure;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use std::io::{self, Write};
 
 /// A longer line is no request.
 pub(super) const LONGEST: usize = 64 << 10;
@@ -116,6 +117,17 @@ pub(super) fn answer(id: &Value, result: Result<&str, &Fault>) -> String {
         Err(fault) => ("error", serde_json::to_string(fault).unwrap_or_default()),
     };
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{name}\":{value}}}\n")
+}
+
+/// The same for a result that is too long to be held twice.
+pub(super) fn write_answer(
+    out: &mut impl Write,
+    id: &Value,
+    result: &impl Serialize,
+) -> io::Result<()> {
+    write!(out, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":")?;
+    serde_json::to_writer(&mut *out, result)?;
+    out.write_all(b"}\n")
 }
 
 /// What nobody asked for at that moment.

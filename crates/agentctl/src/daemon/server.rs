@@ -4,7 +4,7 @@ use super::{
     answer::{self, Said},
     hub::Line,
     rpc::{self, CONNECTIONS, Fault, LONGEST, QUEUE},
-    shared::Shared,
+    shared::{Shared, locked},
 };
 use crate::{
     error::{Error, Kind},
@@ -15,7 +15,7 @@ use rustix::process::geteuid;
 use serde_json::Value;
 use std::{
     fs::{self, Permissions},
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::Shutdown,
     os::unix::{
         fs::{FileTypeExt, MetadataExt, PermissionsExt},
@@ -23,7 +23,7 @@ use std::{
     },
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, AtomicUsize, Ordering},
         mpsc::{self, Receiver, SyncSender},
     },
@@ -123,14 +123,15 @@ fn refuse(stream: &UnixStream, why: &str) {
 
 fn serve(shared: &Shared, stream: UnixStream, connection: u64) {
     let (tell, lines) = mpsc::sync_channel::<Line>(QUEUE);
-    let Ok(writer) = stream.try_clone() else { return };
-    let written =
-        thread::Builder::new().name("teller".to_owned()).spawn(move || write(writer, &lines));
-    if written.is_err() {
+    let (Ok(writer), Ok(twin)) = (stream.try_clone(), stream.try_clone()) else { return };
+    let _ = writer.set_write_timeout(Some(PATIENCE));
+    let out = Arc::new(Mutex::new(writer));
+    let shared_out = Arc::clone(&out);
+    let write = move || write(&shared_out, &lines);
+    if thread::Builder::new().name("teller".to_owned()).spawn(write).is_err() {
         return;
     }
-    let Ok(twin) = stream.try_clone() else { return };
-    let caller = answer::Caller { connection, lines: tell, stream: twin };
+    let caller = answer::Caller { connection, lines: tell, stream: twin, out };
     let mut input = BufReader::new(&stream);
     loop {
         let mut line = Vec::new();
@@ -174,26 +175,13 @@ fn say(lines: &SyncSender<Line>, line: String) -> bool {
     lines.send(line.into()).is_ok()
 }
 
-/// Sends what waits, until nobody has anything to say or nobody listens.
-fn write(mut stream: UnixStream, lines: &Receiver<Line>) {
-    let _ = stream.set_write_timeout(Some(PATIENCE));
+/// Sends what waits, until nobody has anything to say or nobody listens. Who takes something, however slowly, goes
+/// on being served, but for the queue behind him.
+fn write(out: &Mutex<UnixStream>, lines: &Receiver<Line>) {
     for line in lines {
-        if write_all(&mut stream, line.as_bytes()).is_err() {
+        if locked(out).write_all(line.as_bytes()).is_err() {
             break;
         }
     }
-    let _ = stream.shutdown(Shutdown::Both);
-}
-
-/// However slowly: who takes something goes on being served, but for the queue behind him.
-fn write_all(stream: &mut UnixStream, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match stream.write(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(count) => bytes = &bytes[count..],
-            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-            Err(why) => return Err(why),
-        }
-    }
-    Ok(())
+    let _ = locked(out).shutdown(Shutdown::Both);
 }
