@@ -115,7 +115,7 @@ fn deadlines_are_kept_where_nobody_else_is_left() {
     let agents = Agents::new();
     let home = &agents.home;
     let launched =
-        home.run(&["launch", "claude-code", "--json", "-p", "x", "--timeout", "2s"]).json();
+        home.run(&["launch", "claude-code", "--json", "-p", "x", "--timeout", "4s"]).json();
     let session = &launched["session"];
     let id = session["id"].as_str().expect("an id");
     let pid = session["pid"].as_u64().expect("a pid");
@@ -138,7 +138,7 @@ fn the_parent_comes_first() {
     let home = &agents.home;
     let daemon = home.daemon();
     let launched =
-        home.run(&["launch", "claude-code", "--json", "-p", "x", "--timeout", "1s"]).json();
+        home.run(&["launch", "claude-code", "--json", "-p", "x", "--timeout", "4s"]).json();
     let id = launched["session"]["id"].as_str().expect("an id");
     let shown = || home.run(&["status", id, "--json"]).json()["session"].clone();
     until("its end", || (shown()["outcome"] == "timed out").then_some(()));
