@@ -4,6 +4,7 @@ mod bounded;
 mod branch;
 mod cli;
 mod config;
+mod daemon;
 mod error;
 mod git;
 mod host;

@@ -1,5 +1,6 @@
-//! How long something may take, in a person's words.
+//! How long something may take, and since when, in a person's words.
 
+use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 use std::time::Duration;
 
 /// How long to wait.
@@ -46,6 +47,27 @@ pub(crate) fn patience(text: &str) -> Result<Patience, String> {
     }
 }
 
+/// A time, a date, or a duration before now.
+pub(crate) fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Some(at);
+    }
+    if let Ok(day) = text.parse::<civil::Date>() {
+        return day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let count: i64 = text[..digits].parse().ok()?;
+    let unit = match &text[digits..] {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        "d" => 24 * 3600,
+        "w" => 7 * 24 * 3600,
+        _ => return None,
+    };
+    now.saturating_sub(SignedDuration::from_secs(count.checked_mul(unit)?)).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +89,17 @@ mod tests {
         assert_eq!(told("90"), "it has no unit: 90ms, 90s, 90m or 90h");
         assert_eq!(told("99999999999s"), "it is too long: at most 1193h, about 49 days");
         assert_eq!(duration("1193h"), Ok(Duration::from_secs(1193 * 3600)));
+    }
+
+    #[test]
+    fn times_are_read() {
+        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        let at = |text| moment(text, now).map(|at| at.to_string());
+        assert_eq!(at("90m").as_deref(), Some("2026-11-15T10:30:00Z"));
+        assert_eq!(at("2w").as_deref(), Some("2026-11-01T12:00:00Z"));
+        assert_eq!(at("2026-11-14").as_deref(), Some("2026-11-14T00:00:00Z"));
+        assert_eq!(at("99999999999999999999d"), None);
+        assert_eq!(at("soon"), None);
+        assert_eq!(at(""), None);
     }
 }

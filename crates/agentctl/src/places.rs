@@ -1,10 +1,15 @@
 //! Where our own files are, and what they are called.
 
 use crate::error::{Error, Kind};
+use rustix::process::geteuid;
 use std::{
     env,
     ffi::{OsStr, OsString},
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    fs,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::MetadataExt,
+    },
     path::{Path, PathBuf},
 };
 
@@ -19,6 +24,23 @@ pub(crate) fn state() -> Option<PathBuf> {
 /// The directory of what the user has set.
 pub(crate) fn config() -> Option<PathBuf> {
     place(env::var_os, "XDG_CONFIG_HOME", ".config")
+}
+
+/// The directory of what can be thrown away at any moment.
+pub(crate) fn cache() -> Option<PathBuf> {
+    place(env::var_os, "XDG_CACHE_HOME", ".cache")
+}
+
+/// The directory of sockets: the user's own one of this login where it is safe, else one beside our state.
+pub(crate) fn runtime(state: &Path) -> PathBuf {
+    let own = env::var_os("AGENTCTL_HOME").is_none();
+    let dir = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|_| own);
+    let safe = |dir: &PathBuf| {
+        let stat = fs::symlink_metadata(dir).ok().filter(|stat| stat.is_dir());
+        let stat = stat.filter(|stat| stat.uid() == geteuid().as_raw());
+        dir.is_absolute() && stat.is_some_and(|stat| stat.mode() & 0o777 == 0o700)
+    };
+    dir.filter(safe).map_or_else(|| state.join("run"), |dir| dir.join("agentctl"))
 }
 
 /// The directory of our state, for whoever cannot do without.

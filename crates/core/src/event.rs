@@ -6,6 +6,7 @@
 
 mod cursor;
 mod filter;
+mod fuses;
 mod hash;
 mod locks;
 mod mark;
@@ -17,6 +18,7 @@ pub use mark::{Key, Mark};
 
 use crate::{
     evidence::Need,
+    fuse::Fuse,
     proof::Rule,
     wire::{Event, EventKind, Lock, Session, StateName},
 };
@@ -95,6 +97,8 @@ pub struct Look {
     pub missed: Vec<(Key, Session)>,
     /// What is locked by them, and by people.
     pub locks: Vec<Lock>,
+    /// Every fuse that can be read; one that is not here may be broken.
+    pub fuses: Vec<Fuse>,
     /// This machine.
     pub machine: String,
 }
@@ -143,6 +147,7 @@ fn event(kind: EventKind, id: String, at: Timestamp) -> Event {
         after: None,
         session: None,
         lock: None,
+        fuse: None,
         from: None,
         to: None,
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// The number of this shape.
 pub const SCHEMA: u32 = 1;
-/// How long one that fired is remembered, so that nobody misses it.
+/// How long one that fired or was cancelled is remembered, so that nobody misses it.
 const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// One fuse, as it is on disk.
@@ -22,14 +22,23 @@ pub struct Fuse {
     pub set_at: Timestamp,
     /// When it fires: on the wall clock, so that neither a restart nor a step of the clock moves it.
     pub deadline: Timestamp,
+    /// When it was put off last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extended_at: Option<Timestamp>,
     /// What is done then.
     pub action: Action,
+    /// How many seconds a script may take, if not as many as usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
     /// A word for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// It has fired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fired: Option<Fired>,
+    /// When a person took it away: it stays for whoever is yet to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_at: Option<Timestamp>,
 }
 
 /// What a fuse is about.
@@ -75,14 +84,20 @@ pub struct Fired {
 }
 
 impl Fuse {
+    /// It has neither fired nor been cancelled.
+    pub fn is_set(&self) -> bool {
+        self.fired.is_none() && self.cancelled_at.is_none()
+    }
+
     /// It is to be fired now.
     pub fn is_due(&self, now: Timestamp) -> bool {
-        self.fired.is_none() && self.deadline <= now
+        self.is_set() && self.deadline <= now
     }
 
     /// Nobody needs it any more.
     pub fn is_stale(&self, now: Timestamp) -> bool {
-        self.fired.as_ref().is_some_and(|fired| now.duration_since(fired.at).abs() > KEPT)
+        let over = self.fired.as_ref().map(|fired| fired.at).or(self.cancelled_at);
+        over.is_some_and(|at| now.duration_since(at).abs() > KEPT)
     }
 }
 
@@ -110,9 +125,12 @@ mod tests {
             target: Target::Directory("/work".into()),
             set_at: at(0),
             deadline: at(deadline),
+            extended_at: None,
             action: Action::Stop,
+            limit: None,
             label: None,
             fired: None,
+            cancelled_at: None,
         }
     }
 
@@ -128,6 +146,8 @@ mod tests {
             [101, week, 102 + week].map(|now| fired.is_stale(at(now))),
             [false, false, true]
         );
+        let cancelled = Fuse { cancelled_at: Some(at(50)), ..fuse(100) };
+        assert!(!cancelled.is_due(at(101)) && cancelled.is_stale(at(51 + week)));
         assert!(!fuse(100).is_stale(at(10 * week)), "one that has not fired stays");
     }
 }

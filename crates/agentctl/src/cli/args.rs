@@ -1,5 +1,6 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
+mod daemon;
 mod fuse;
 mod hooks;
 mod launch;
@@ -7,6 +8,7 @@ mod slots;
 mod upkeep;
 mod worktree;
 
+pub(super) use daemon::{Daemon, DaemonCommand, Supervisor, Unit, UnitFile};
 pub(super) use fuse::{Fuse, FuseCommand, FuseList, FuseSet, OnExpire};
 pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
 pub(super) use launch::{Launch, Resume, What};
@@ -90,6 +92,8 @@ pub(super) enum Command {
     Fuse(Fuse),
     /// Show the fuses that are set, as `fuse list` does
     Fuses(FuseList),
+    /// Keep fuses and deadlines, and answer on a socket, while nobody looks
+    Daemon(Daemon),
     /// List the worktrees of a repository, or remove those that can be proved safe
     Worktree(Worktree),
     /// Show what a session changed: committed, uncommitted and untracked
@@ -101,6 +105,9 @@ pub(super) enum Command {
     /// Start and outlive an agent
     #[command(name = "__shim", hide = true)]
     Shim(Shim),
+    /// Work out an answer for the daemon
+    #[command(name = "__answer", hide = true)]
+    Answer,
     /// Say what is installed, what is found, and what cannot be read
     Doctor(Doctor),
     /// Print the completions of a shell

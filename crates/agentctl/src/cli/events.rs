@@ -1,6 +1,6 @@
 //! `agentctl events`
 
-use super::{list::moment, run::Outcome};
+use super::run::Outcome;
 use crate::{
     ops::{self, Here, events::Ask},
     view::{self, events::Style},
@@ -28,7 +28,7 @@ pub(super) struct Events {
 
 /// Tells what happens.
 pub(super) fn run(here: &Here, args: &Events) -> Outcome {
-    let read = |text: &str| ops::events::since(text, |text| moment(text, here.now()));
+    let read = |text: &str| ops::events::since(text, here.now());
     let ask = Ask {
         since: args.since.as_deref().map(read).transpose()?,
         once: args.once,

@@ -59,7 +59,8 @@ fn set(here: &Here, args: FuseSet) -> Outcome {
         (OnExpire::Webhook, None) => Action::Webhook,
         (OnExpire::Stop, None) => Action::Stop,
     };
-    let wanted = Wanted { target: &args.target, ttl: args.ttl, action, label: args.label };
+    let (limit, label) = (args.script_timeout, args.label);
+    let wanted = Wanted { target: &args.target, ttl: args.ttl, action, limit, label };
     done(here, vec![ops::fuses::set(here, &wanted)?], "set", args.json)
 }
 

@@ -5,42 +5,28 @@ use super::{
     run::Outcome,
 };
 use crate::{
-    error::{Error, Kind},
-    ops::{self, Here, list::Ask},
+    error::Kind,
+    ops::{self, Here, list::Words},
     view::{self, table::Columns},
 };
-use agentctl_core::{
-    agent::Depth,
-    observe::History,
-    select::{Filter, Order, Wanted},
-};
-use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
-
-const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
+use agentctl_core::{observe::History, select::Order};
 
 /// Lists sessions.
 pub(super) fn run(here: &Here, args: List) -> Outcome {
-    let wanted: Vec<Wanted> = args
-        .state
-        .iter()
-        .filter_map(|word| Wanted::state(word))
-        .chain(args.status.iter().filter_map(|word| Wanted::status(word)))
-        .collect();
-    let past = args.all || wanted.iter().any(|wanted| wanted.is_of_the_past());
-    let history = history(args.since.as_deref(), past, here.now())?;
-    let ask = Ask {
+    let words = Words {
+        all: args.all,
+        since: args.since,
+        usage: args.usage,
         agents: args.agent,
-        history,
-        depth: if args.usage { Depth::Whole } else { Depth::Glance },
-        filter: Filter {
-            wanted,
-            dirs: args.cwd.iter().map(|dir| ops::absolute(here, dir)).collect(),
-            groups: args.group,
-            stalled: args.stalled,
-        },
-        order: order(args.sort),
+        states: args.state,
+        statuses: args.status,
+        dirs: args.cwd,
+        groups: args.group,
+        stalled: args.stalled,
+        order: Some(order(args.sort)),
         limit: args.limit,
     };
+    let ask = words.ask(here)?;
     let found = ops::list::list(here, &ask);
     let code = if found.problems.is_empty() { 0 } else { Kind::Problems.code() };
     match args.json {
@@ -50,7 +36,8 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
             view::table::sessions(&found, &columns, here.now())?;
             view::orphans(&found.orphans);
             view::problems(&found.problems);
-            if found.sessions.is_empty() && found.problems.is_empty() && history == History::Skip {
+            let nothing = found.sessions.is_empty() && found.problems.is_empty();
+            if nothing && ask.history == History::Skip {
                 match ask.is_plain() {
                     true => view::nothing_alive(&ops::list::places(here)),
                     false => view::nothing_matches(),
@@ -69,57 +56,5 @@ fn order(sort: Sort) -> Order {
         Sort::State => Order::State,
         Sort::Agent => Order::Agent,
         Sort::Cwd => Order::Cwd,
-    }
-}
-
-/// How far back to look. Asking for a state of ended sessions, or for a time, is asking for them too.
-fn history(since: Option<&str>, past: bool, now: Timestamp) -> Result<History, Error> {
-    match since {
-        None if past => Ok(History::Since(now.saturating_sub(WINDOW).unwrap_or(now))),
-        None => Ok(History::Skip),
-        Some("all") => Ok(History::All),
-        Some(text) => moment(text, now).map(History::Since).ok_or_else(|| {
-            Error::new(Kind::Usage, format!("cannot read --since {text:?}")).hint(
-                "use a duration such as 30m, 12h, 7d or 2w, a date such as 2026-11-15, or `all`",
-            )
-        }),
-    }
-}
-
-/// A time, a date, or a duration before now.
-pub(super) fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
-    if let Ok(at) = text.parse::<Timestamp>() {
-        return Some(at);
-    }
-    if let Ok(day) = text.parse::<civil::Date>() {
-        return day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
-    }
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let count: i64 = text[..digits].parse().ok()?;
-    let unit = match &text[digits..] {
-        "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3600,
-        "d" => 24 * 3600,
-        "w" => 7 * 24 * 3600,
-        _ => return None,
-    };
-    now.saturating_sub(SignedDuration::from_secs(count.checked_mul(unit)?)).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read() {
-        let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
-        let at = |text| moment(text, now).map(|at| at.to_string());
-        assert_eq!(at("90m").as_deref(), Some("2026-11-15T10:30:00Z"));
-        assert_eq!(at("2w").as_deref(), Some("2026-11-01T12:00:00Z"));
-        assert_eq!(at("2026-11-14").as_deref(), Some("2026-11-14T00:00:00Z"));
-        assert_eq!(at("99999999999999999999d"), None);
-        assert_eq!(at("soon"), None);
-        assert_eq!(at(""), None);
     }
 }

@@ -4,6 +4,7 @@ mod args;
 mod attach;
 mod completions;
 mod config;
+mod daemon;
 mod decide;
 mod diff;
 mod doctor;

@@ -1,21 +1,19 @@
 //! From `main` to the exit code.
 
-use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand, Patience};
+use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand};
 use super::{
-    attach, completions, config, decide, diff, doctor, events, explain, fuse, hook, launch, list,
-    locks, logs, man, prune, send, status, stop, wait, worktree,
+    attach, completions, config, daemon, decide, diff, doctor, events, explain, fuse, hook, launch,
+    list, locks, logs, man, prune, send, status, stop, wait, worktree,
 };
 use crate::{
     error::{Error, Kind},
-    ops::Here,
+    ops::{Here, list::Words},
     shim, view,
 };
 use agentctl_core::wire::Decided;
 use clap::Parser;
 use std::{panic, process::ExitCode, time::Duration};
 
-/// How long a plain list waits for agents.
-const GLANCE: Duration = Duration::from_millis(300);
 /// Exit code of a bug.
 const BUG: i32 = 70;
 
@@ -72,11 +70,13 @@ fn run(cli: Cli) -> Outcome {
         Command::Config(args) => config::run(&args),
         Command::Fuse(args) => fuse::run(here, args),
         Command::Fuses(args) => fuse::list(here, &args),
+        Command::Daemon(args) => daemon::run(here, cli.portable, args),
         Command::Worktree(args) => worktree::run(here, &args),
         Command::Diff(args) => diff::run(here, &args),
         Command::Compare(args) => diff::compare(here, &args),
         Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
+        Command::Answer => crate::daemon::help(cli.portable).map(|()| 0),
         Command::Doctor(args) => doctor::run(here, &args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(args),
@@ -84,16 +84,11 @@ fn run(cli: Cli) -> Outcome {
 }
 
 impl Command {
-    /// How long all agents together may take. Only a plain list is a glance that may not be kept
-    /// waiting; whoever asks for more has the time.
+    /// How long all agents together may take.
     fn limit(&self) -> Option<Duration> {
         let Self::List(args) = self else { return None };
         let glance = !args.all && args.since.is_none() && !args.usage;
-        match args.timeout {
-            Some(Patience::Within(limit)) => Some(limit),
-            Some(Patience::Endless) => None,
-            None => glance.then_some(GLANCE),
-        }
+        Words::patience(glance, args.timeout)
     }
 
     fn wants_json(&self) -> bool {
@@ -117,6 +112,7 @@ impl Command {
             Self::Unlock(args) => args.json,
             Self::Fuse(args) => args.wants_json(),
             Self::Fuses(args) => args.json,
+            Self::Daemon(args) => args.wants_json(),
             Self::Worktree(args) => args.wants_json(),
             Self::Diff(args) => args.json,
             Self::Compare(args) => args.json,
@@ -126,7 +122,7 @@ impl Command {
                 ConfigCommand::Show(args) => args.at.json,
                 ConfigCommand::Path(args) => args.json,
             },
-            Self::Shim(_) => false,
+            Self::Shim(_) | Self::Answer => false,
             Self::Completions(_) | Self::Man(_) => false,
         }
     }

@@ -27,6 +27,7 @@ pub(crate) use grip::{Grip, Refused, Waited, key_of};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Proc;
 pub(crate) use machine::{Machine, Native};
+pub(crate) use peer::{dial, other_end};
 #[cfg(target_os = "linux")]
 use pidfd::Handle;
 pub(crate) use portable::Portable;

@@ -3,8 +3,11 @@
 use crate::{read, write};
 use agentctl_core::fuse::{Fuse, SCHEMA};
 use jiff::{SignedDuration, Timestamp};
+use rustix::fs::{FlockOperation, flock};
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -53,17 +56,40 @@ pub(crate) fn add(state: &Path, fuse: &Fuse) -> io::Result<()> {
     write::fresh(&path(state, fuse), fuse)
 }
 
-/// Writes a fuse anew.
-pub(crate) fn change(state: &Path, fuse: &Fuse) -> io::Result<()> {
-    write::whole(&path(state, fuse), fuse)
+/// A fuse that nobody else changes or fires meanwhile: a kernel lock, which goes with this value or its process.
+pub(crate) struct Held {
+    /// As it is.
+    pub(crate) fuse: Fuse,
+    path: PathBuf,
+    _lock: File,
 }
 
-/// Takes a fuse away.
-pub(crate) fn take_away(state: &Path, fuse: &Fuse) -> io::Result<()> {
-    write::remove(&path(state, fuse))
+impl Held {
+    /// Takes hold of a fuse; who is too late is told by `WouldBlock`. `None` is that it is gone.
+    pub(crate) fn take(state: &Path, id: &str) -> io::Result<Option<Self>> {
+        let path = folder(state).join(format!("{id}.{KIND}"));
+        loop {
+            let file = match read::open(&path) {
+                Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+                file => file?,
+            };
+            flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+            let now = fs::symlink_metadata(&path).map(|stat| stat.ino());
+            // Whoever had it before has written it anew: nobody else would meet us there.
+            if now.is_ok_and(|now| file.metadata().is_ok_and(|stat| stat.ino() == now)) {
+                let fuse = one(&path).map_err(io::Error::other)?;
+                return Ok(Some(Self { fuse, path, _lock: file }));
+            }
+        }
+    }
+
+    /// Writes it anew, and lets go.
+    pub(crate) fn change(self, fuse: &Fuse) -> io::Result<()> {
+        write::whole(&self.path, fuse)
+    }
 }
 
-/// Files that nobody needs any more: fuses that fired long ago, and drafts of whoever was killed.
+/// Files that nobody needs any more: fuses that fired or were cancelled long ago, and drafts of whoever was killed.
 pub(crate) fn left(state: &Path, now: Timestamp) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder(state)).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());

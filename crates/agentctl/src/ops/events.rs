@@ -4,7 +4,10 @@ use super::{
     Here,
     watch::{Batch, Watcher},
 };
-use crate::error::{Error, Kind};
+use crate::{
+    error::{Error, Kind},
+    patience::moment,
+};
 use agentctl_core::{
     agents,
     event::{Cursor, Filter},
@@ -25,17 +28,14 @@ pub(crate) struct Ask {
 }
 
 /// From where on, in words that are a cursor or a time.
-pub(crate) fn since(
-    text: &str,
-    moment: impl Fn(&str) -> Option<Timestamp>,
-) -> Result<Cursor, Error> {
+pub(crate) fn since(text: &str, now: Timestamp) -> Result<Cursor, Error> {
     if Cursor::is_meant(text) {
         return Cursor::from_text(text).map_err(|why| {
             Error::new(Kind::Usage, format!("cannot go on from this cursor: {why}"))
                 .hint("copy the whole `cursor` of an event, or use a time such as 10m")
         });
     }
-    moment(text).map(Cursor::since).ok_or_else(|| {
+    moment(text, now).map(Cursor::since).ok_or_else(|| {
         Error::new(Kind::Usage, format!("cannot read --since {text:?}"))
             .hint("use the `cursor` of an event, a duration such as 30m or 7d, or a date")
     })

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::{Error, Kind},
-    intents::fuses,
+    intents::fuses::{self, Held},
     places,
 };
 use agentctl_core::{
@@ -19,9 +19,9 @@ use agentctl_core::{
     wire::{self, Problem},
 };
 use jiff::{SignedDuration, Timestamp};
-use std::{path::Path, process::Command, time::Duration};
+use std::{io, path::Path, process::Command, time::Duration};
 
-/// How long a script may take.
+/// How long a script may take that has no limit of its own.
 const SCRIPT: Duration = Duration::from_secs(300);
 /// How long sessions have to end that a fuse stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -32,14 +32,16 @@ pub(crate) struct Wanted<'a> {
     pub(crate) target: &'a str,
     pub(crate) ttl: Duration,
     pub(crate) action: Action,
+    /// How long a script may take.
+    pub(crate) limit: Option<Duration>,
     pub(crate) label: Option<String>,
 }
 
-/// All fuses that have not fired; with `fired`, those too that have.
-pub(crate) fn list(here: &Here, fired: bool) -> Result<wire::Fuses, Error> {
+/// All fuses that are set; with `over`, those too that fired or were cancelled.
+pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Fuses, Error> {
     let found = all(&places::known_state()?)?;
     let now = here.now();
-    let fuses = found.fuses.iter().filter(|fuse| fired || fuse.fired.is_none());
+    let fuses = found.fuses.iter().filter(|fuse| over || fuse.is_set());
     let fuses = fuses.map(|fuse| wire::Fuse::new(fuse, now)).collect();
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
@@ -60,9 +62,12 @@ pub(crate) fn set(here: &Here, wanted: &Wanted<'_>) -> Result<wire::Fuse, Error>
         target: target(here, wanted.target)?,
         set_at: now,
         deadline: after(now, wanted.ttl)?,
+        extended_at: None,
         action: wanted.action.clone(),
+        limit: wanted.limit.map(|limit| limit.as_secs().max(1)),
         label: wanted.label.clone(),
         fired: None,
+        cancelled_at: None,
     };
     loop {
         fuse.id = format!("f-{}", &uuid::Uuid::new_v4().to_string()[..6]);
@@ -78,26 +83,19 @@ pub(crate) fn set(here: &Here, wanted: &Wanted<'_>) -> Result<wire::Fuse, Error>
 pub(crate) fn extend(here: &Here, name: &str, ttl: Duration) -> Result<Vec<wire::Fuse>, Error> {
     let now = here.now();
     let deadline = after(now, ttl)?;
-    each(here, name, |state, fuse| {
-        let fuse = Fuse { deadline, ..fuse };
-        fuses::change(state, &fuse).map(|()| fuse)
-    })
+    each(here, name, |fuse| Fuse { deadline, extended_at: Some(now), ..fuse })
 }
 
-/// Takes fuses away.
+/// Takes fuses away. The file stays for whoever is yet to be told.
 pub(crate) fn cancel(here: &Here, name: &str) -> Result<Vec<wire::Fuse>, Error> {
-    each(here, name, |state, fuse| fuses::take_away(state, &fuse).map(|()| fuse))
+    let now = here.now();
+    each(here, name, |fuse| Fuse { cancelled_at: Some(now), ..fuse })
 }
 
-/// Does something to every fuse of this name: its own, or that of what it is about.
-fn each(
-    here: &Here,
-    name: &str,
-    act: impl Fn(&Path, Fuse) -> std::io::Result<Fuse>,
-) -> Result<Vec<wire::Fuse>, Error> {
+/// Changes every fuse of this name: its own, or that of what it is about.
+fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Vec<wire::Fuse>, Error> {
     let state = places::known_state()?;
-    let found = all(&state)?.fuses.into_iter().filter(|fuse| fuse.fired.is_none());
-    let mut found: Vec<Fuse> = found.collect();
+    let mut found: Vec<Fuse> = all(&state)?.fuses.into_iter().filter(Fuse::is_set).collect();
     if found.iter().any(|fuse| fuse.id == name) {
         found.retain(|fuse| fuse.id == name);
     } else {
@@ -107,12 +105,22 @@ fn each(
         })?;
         found.retain(|fuse| fuse.target == target);
     }
-    if found.is_empty() {
-        return Err(none(name));
+    let mut done = Vec::new();
+    for fuse in found {
+        let held = Held::take(&state, &fuse.id).map_err(|why| match why.kind() {
+            io::ErrorKind::WouldBlock => {
+                let what = format!("fuse {} is firing, or is being changed", fuse.id);
+                Error::new(Kind::Refused, what).hint("`agentctl fuse list -a` says how it fired")
+            }
+            _ => unwritable(&fuses::folder(&state), &why),
+        })?;
+        // It may have fired since.
+        let Some(held) = held.filter(|held| held.fuse.is_set()) else { continue };
+        let fuse = changed(held.fuse.clone());
+        held.change(&fuse).map_err(|why| unwritable(&fuses::folder(&state), &why))?;
+        done.push(wire::Fuse::new(&fuse, here.now()));
     }
-    let done = found.into_iter().map(|fuse| act(&state, fuse)).collect::<Result<Vec<_>, _>>();
-    let done = done.map_err(|why| unwritable(&fuses::folder(&state), &why))?;
-    Ok(done.iter().map(|fuse| wire::Fuse::new(fuse, here.now())).collect())
+    if done.is_empty() { Err(none(name)) } else { Ok(done) }
 }
 
 fn none(name: &str) -> Error {
@@ -154,26 +162,36 @@ fn target(here: &Here, name: &str) -> Result<Target, Error> {
     Ok(Target::Session { agent: session.agent, id })
 }
 
-/// Fires every fuse whose time has come, and says which. It is marked only afterwards, so that one who is
-/// killed in between fires it again.
-pub(crate) fn fire(here: &Here) -> Result<Vec<Fuse>, Error> {
-    let state = places::known_state()?;
-    let now = here.now();
-    let due = all(&state)?.fuses.into_iter().filter(|fuse| fuse.is_due(now));
-    let mut fired = Vec::new();
-    for fuse in due {
-        let problem = act(here, &fuse).err();
-        let fuse = Fuse { fired: Some(Fired { at: here.again().now(), problem }), ..fuse };
-        fuses::change(&state, &fuse).map_err(|why| unwritable(&fuses::folder(&state), &why))?;
-        fired.push(fuse);
-    }
-    Ok(fired)
+/// The fuses whose time has come.
+pub(crate) fn due(now: Timestamp) -> Result<Vec<Fuse>, Error> {
+    let fuses = all(&places::known_state()?)?.fuses.into_iter();
+    Ok(fuses.filter(|fuse| fuse.is_due(now)).collect())
 }
 
-/// When the next fuse fires.
-pub(crate) fn next() -> Option<Timestamp> {
+/// Fires a fuse whose time has come, unless somebody else does. It is marked only afterwards, so that one who is
+/// killed in between fires it again.
+pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
+    let state = places::known_state()?;
+    let unwritten = |why: io::Error| unwritable(&fuses::folder(&state), &why);
+    let held = match Held::take(&state, id) {
+        Err(why) if why.kind() == io::ErrorKind::WouldBlock => None,
+        held => held.map_err(unwritten)?,
+    };
+    let Some(held) = held.filter(|held| held.fuse.is_due(here.again().now())) else {
+        return Ok(None);
+    };
+    let problem = act(here, &held.fuse).err();
+    let fired = Some(Fired { at: here.again().now(), problem });
+    let fuse = Fuse { fired, ..held.fuse.clone() };
+    held.change(&fuse).map_err(unwritten)?;
+    Ok(Some(fuse))
+}
+
+/// When the next fuse falls due after this moment.
+pub(crate) fn next(now: Timestamp) -> Option<Timestamp> {
     let found = fuses::all(&places::state()?).ok()?;
-    found.fuses.iter().filter(|fuse| fuse.fired.is_none()).map(|fuse| fuse.deadline).min()
+    let later = found.fuses.iter().filter(|fuse| fuse.is_set() && !fuse.is_due(now));
+    later.map(|fuse| fuse.deadline).min()
 }
 
 fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
@@ -218,5 +236,8 @@ fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
         .env("AGENTCTL_FUSE_ID", &fuse.id)
         .env("AGENTCTL_FUSE_DEADLINE", fuse.deadline.to_string());
     shell.env("AGENTCTL_FUSE_LABEL", fuse.label.as_deref().unwrap_or_default());
-    said(&mut shell, SCRIPT).map(drop).map_err(|why| format!("its script {why}"))
+    // A daemon's own: whoever it starts does not speak for it.
+    shell.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
+    let limit = fuse.limit.map_or(SCRIPT, Duration::from_secs);
+    said(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
 }

@@ -1,14 +1,91 @@
 //! All sessions that are asked for.
 
 use super::{Here, observe};
+use crate::{
+    error::{Error, Kind},
+    patience::{Patience, moment},
+};
 use agentctl_core::{
     agent::Depth,
     agents,
     observe::{Candidate, History, Survey, orphans},
-    select::{Filter, Order, join_unnamed, sort},
+    select::{Filter, Order, Wanted, join_unnamed, sort},
     wire::{SCHEMA, Session, Sessions, StateName},
 };
-use std::path::PathBuf;
+use jiff::{SignedDuration, Timestamp};
+use std::{path::PathBuf, time::Duration};
+
+/// How far back is looked where nobody says.
+const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How long a plain list waits for agents.
+const GLANCE: Duration = Duration::from_millis(300);
+
+/// What is asked for, in the words of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    pub(crate) all: bool,
+    pub(crate) since: Option<String>,
+    pub(crate) usage: bool,
+    pub(crate) agents: Vec<String>,
+    pub(crate) states: Vec<String>,
+    pub(crate) statuses: Vec<String>,
+    pub(crate) dirs: Vec<PathBuf>,
+    pub(crate) groups: Vec<String>,
+    pub(crate) stalled: bool,
+    pub(crate) order: Option<Order>,
+    pub(crate) limit: Option<usize>,
+}
+
+impl Words {
+    /// How long all agents together may take. Only a plain list is a glance that may not be kept
+    /// waiting; whoever asks for more has the time.
+    pub(crate) fn patience(plain: bool, asked: Option<Patience>) -> Option<Duration> {
+        match asked {
+            Some(Patience::Within(limit)) => Some(limit),
+            Some(Patience::Endless) => None,
+            None => plain.then_some(GLANCE),
+        }
+    }
+
+    /// What they mean.
+    pub(crate) fn ask(self, here: &Here) -> Result<Ask, Error> {
+        let state = |word: &String| Wanted::state(word).ok_or_else(|| unknown("state", word));
+        let status = |word: &String| Wanted::status(word).ok_or_else(|| unknown("status", word));
+        let wanted = self.states.iter().map(state).chain(self.statuses.iter().map(status));
+        let wanted = wanted.collect::<Result<Vec<Wanted>, Error>>()?;
+        if let Some(word) = self.agents.iter().find(|word| agents::named(word).is_none()) {
+            return Err(unknown("agent", word));
+        }
+        let past = self.all || wanted.iter().any(|wanted| wanted.is_of_the_past());
+        let dirs = self.dirs.iter().map(|dir| observe::absolute(here, dir)).collect();
+        Ok(Ask {
+            agents: self.agents,
+            history: history(self.since.as_deref(), past, here.now())?,
+            depth: if self.usage { Depth::Whole } else { Depth::Glance },
+            filter: Filter { wanted, dirs, groups: self.groups, stalled: self.stalled },
+            order: self.order.unwrap_or(Order::Attention),
+            limit: self.limit,
+        })
+    }
+}
+
+fn unknown(what: &str, word: &str) -> Error {
+    Error::new(Kind::Usage, format!("no such {what}: {word:?}"))
+}
+
+/// How far back to look. Asking for a state of ended sessions, or for a time, is asking for them too.
+fn history(since: Option<&str>, past: bool, now: Timestamp) -> Result<History, Error> {
+    match since {
+        None if past => Ok(History::Since(now.saturating_sub(WINDOW).unwrap_or(now))),
+        None => Ok(History::Skip),
+        Some("all") => Ok(History::All),
+        Some(text) => moment(text, now).map(History::Since).ok_or_else(|| {
+            Error::new(Kind::Usage, format!("cannot read --since {text:?}")).hint(
+                "use a duration such as 30m, 12h, 7d or 2w, a date such as 2026-11-15, or `all`",
+            )
+        }),
+    }
+}
 
 /// What is asked for.
 pub(crate) struct Ask {

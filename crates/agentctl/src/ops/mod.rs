@@ -4,6 +4,7 @@ pub(crate) mod attach;
 mod command;
 pub(crate) mod compare;
 pub(crate) mod context;
+pub(crate) mod deadlines;
 pub(crate) mod decide;
 pub(crate) mod diff;
 mod dirs;

@@ -37,7 +37,7 @@ pub(crate) fn prune(here: &Here, dry_run: bool) -> Result<Pruned, Error> {
     sweep(&mut pruned, drafts, |path| fs::remove_file(path));
     let fuses = intents::fuses::left(&state, here.now()).into_iter();
     let fuses =
-        fuses.map(|path| Swept { path, why: "no fuse, or one that fired long ago".to_owned() });
+        fuses.map(|path| Swept { path, why: "no fuse, or one that was over long ago".to_owned() });
     sweep(&mut pruned, fuses, |path| fs::remove_file(path));
     sweep(&mut pruned, claims(&state, here.now()), remove_claim);
     Ok(pruned)

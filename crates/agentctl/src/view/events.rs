@@ -1,6 +1,6 @@
 //! Events, a line each.
 
-use super::{json::json_line, paint::Paint, words};
+use super::{fuses, json::json_line, paint::Paint, words};
 use agentctl_core::{
     text::one_line,
     wire::{Event, EventKind, Session, StateName},
@@ -50,7 +50,9 @@ fn told(paint: Paint, event: &Event) -> String {
             let dir = words::directory(Some(&lock.directory));
             whose.map_or(dir.clone(), |whose| format!("{dir}  {}", paint.name(&whose)))
         }
-        (_, None, None) => String::new(),
+        (_, None, None) => {
+            event.fuse.as_ref().map_or_else(String::new, |fuse| fuses::told(fuse, event.at))
+        }
     }
 }
 

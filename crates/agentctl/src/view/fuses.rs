@@ -40,12 +40,21 @@ pub(crate) fn done(fuses: &[Fuse], what: &str, now: Timestamp) -> io::Result<()>
     Ok(())
 }
 
+/// One fuse in a line.
+pub(super) fn told(fuse: &Fuse, now: Timestamp) -> String {
+    let [id, target, fires, does, label] = row(fuse, now);
+    format!("{id}  {does} {fires}, {target}  {label}").trim_end().to_owned()
+}
+
 fn row(fuse: &Fuse, now: Timestamp) -> [String; 5] {
     let target = match &fuse.target {
         Target::Directory(dir) => words::directory(Some(dir)),
         Target::Session { agent, id } => one_line(&format!("{agent} {id}")),
     };
     let fires = match &fuse.fired {
+        None if fuse.cancelled_at.is_some() => {
+            format!("cancelled {} ago", words::age(fuse.cancelled_at, now))
+        }
         Some(fired) => {
             let why = fired.problem.as_ref().map(|why| format!(", but {}", one_line(why)));
             format!("fired {} ago{}", words::age(Some(fired.at), now), why.unwrap_or_default())

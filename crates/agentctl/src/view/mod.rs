@@ -4,6 +4,7 @@ mod columns;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod control;
+pub(crate) mod daemon;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod events;

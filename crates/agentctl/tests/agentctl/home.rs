@@ -6,6 +6,7 @@
 
 mod agents;
 mod answer;
+mod daemon;
 mod good;
 pub(crate) mod lines;
 pub(crate) mod receipts;
@@ -16,6 +17,7 @@ mod stream;
 
 pub(crate) use agents::Agents;
 pub(crate) use answer::Answer;
+pub(crate) use daemon::{Caller, Daemon, until};
 pub(crate) use good::{GOOD_CLAUDE, GOOD_CODEX};
 pub(crate) use seen::Seen;
 pub(crate) use stand_in::StandIn;

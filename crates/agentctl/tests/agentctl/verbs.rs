@@ -3,7 +3,9 @@
 mod abuse;
 mod attach;
 mod context;
+mod daemon;
 mod events;
+mod fuses;
 mod hooks;
 mod locks;
 mod many;

@@ -1,7 +1,9 @@
 //! Where whoever was told stands: a text that needs nothing else to go on from.
 
 use super::{
-    Key, Look, Mark, Seen, event, hash,
+    Key, Look, Mark, Seen, event,
+    fuses::Lit,
+    hash,
     locks::Held,
     mark::Counts,
     telling::{Telling, Told},
@@ -40,12 +42,14 @@ pub struct Cursor {
     /// What was told of each session last.
     pub marks: BTreeMap<Key, Mark>,
     pub(super) locks: Vec<Held>,
+    pub(super) fuses: Vec<Lit>,
 }
 
 impl Cursor {
     /// From this moment, of which nothing else is known.
     pub fn since(at: Timestamp) -> Self {
-        Self { floor: at, seen: at, whole: false, marks: BTreeMap::new(), locks: Vec::new() }
+        let (marks, locks, fuses) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { floor: at, seen: at, whole: false, marks, locks, fuses }
     }
 
     /// From what is seen now, as if all of it had been told.
@@ -58,6 +62,7 @@ impl Cursor {
             }
         }
         cursor.hold(look);
+        cursor.fuses = look.fuses.iter().map(Lit::of).collect();
         cursor
     }
 
@@ -114,6 +119,7 @@ impl Cursor {
         self.marks.extend(after);
         self.seen = self.seen.max(look.at);
         events.extend(self.locked(look));
+        events.extend(self.burnt(look));
         self.whole |= look.full;
         self.forget(look);
         if let Some(last) = events.last_mut() {
@@ -164,6 +170,7 @@ impl Cursor {
             whole: self.whole,
             marks,
             locks,
+            fuses: self.fuses.iter().map(Lit::to_row).collect(),
         };
         let json = serde_json::to_vec(&written).unwrap_or_default();
         format!("{VERSION}{}", URL_SAFE_NO_PAD.encode(json))
@@ -181,12 +188,14 @@ impl Cursor {
             marks.insert(key, mark);
         }
         let locks: Option<Vec<Held>> = written.locks.into_iter().map(Held::from_row).collect();
+        let fuses: Option<Vec<Lit>> = written.fuses.into_iter().map(Lit::from_row).collect();
         Ok(Self {
             floor: time(written.floor).ok_or_else(|| bad(&"no time"))?,
             seen: time(written.seen).ok_or_else(|| bad(&"no time"))?,
             whole: written.whole,
             marks,
             locks: locks.ok_or_else(|| bad(&"a lock cannot be read"))?,
+            fuses: fuses.ok_or_else(|| bad(&"a fuse cannot be read"))?,
         })
     }
 
@@ -300,10 +309,15 @@ struct Written {
     marks: Vec<Row>,
     #[serde(rename = "l")]
     locks: Vec<LockRow>,
+    #[serde(rename = "u", default)]
+    fuses: Vec<FuseRow>,
 }
 
 /// A lock: kind, directory, whose, since when, and its name among events.
 pub(super) type LockRow = (bool, String, String, i64, String);
+
+/// A fuse: its name, when it was put off last, and whether it is over.
+pub(super) type FuseRow = (String, Option<i64>, bool);
 
 /// A mark; short, since every event carries all of them.
 #[derive(Serialize, Deserialize)]
@@ -361,6 +375,17 @@ impl Held {
     fn from_row((manual, directory, whose, since, name): LockRow) -> Option<Self> {
         let kind = if manual { LockKind::Manual } else { LockKind::Session };
         Some(Self { kind, directory, whose, since: time(since)?, name })
+    }
+}
+
+impl Lit {
+    fn to_row(&self) -> FuseRow {
+        (self.id.clone(), self.extended.map(nanos), self.over)
+    }
+
+    fn from_row((id, extended, over): FuseRow) -> Option<Self> {
+        let extended = extended.map_or(Some(None), |at| time(at).map(Some))?;
+        Some(Self { id, extended, over })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which events are wanted.
 
 use crate::{
+    fuse::Target,
     select::Wanted,
     wire::{Event, EventKind},
 };
@@ -53,11 +54,16 @@ impl Filter {
             return true;
         }
         let (session, lock) = (event.session.as_deref(), event.lock.as_ref());
-        let agent =
-            session.map(|session| &session.agent).or(lock.and_then(|lock| lock.agent.as_ref()));
+        let (burnt, place) = match event.fuse.as_ref().map(|fuse| &fuse.target) {
+            Some(Target::Session { agent, .. }) => (Some(agent), None),
+            Some(Target::Directory(dir)) => (None, Some(dir)),
+            None => (None, None),
+        };
+        let agent = session.map(|session| &session.agent);
+        let agent = agent.or(lock.and_then(|lock| lock.agent.as_ref())).or(burnt);
         let group = session.and_then(|session| session.group.as_ref());
         let cwd = session.and_then(|session| session.cwd.as_ref());
-        let dir = cwd.or(lock.map(|lock| &lock.directory));
+        let dir = cwd.or(lock.map(|lock| &lock.directory)).or(place);
         let state = |wanted: &Wanted| match (wanted, event.after) {
             (Wanted::State(state), Some(after)) => *state == after,
             (Wanted::Status(status), Some(after)) => *status == after.status(),

@@ -280,6 +280,10 @@ impl<'a> Telling<'a> {
             | EventKind::Ended
             | EventKind::LockTaken
             | EventKind::LockReleased
+            | EventKind::FuseSet
+            | EventKind::FuseExtended
+            | EventKind::FuseCancelled
+            | EventKind::FuseFired
             | EventKind::Gap
             | EventKind::Cursor => None,
         };

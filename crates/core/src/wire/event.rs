@@ -1,6 +1,6 @@
 //! What `events` answers: one line for each thing that happened.
 
-use super::{Lock, Session, StateName};
+use super::{Fuse, Lock, Session, StateName};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -32,6 +32,18 @@ pub enum EventKind {
     /// A directory is no longer locked by that session or person.
     #[serde(rename = "lock.released")]
     LockReleased,
+    /// A person set a fuse.
+    #[serde(rename = "fuse.set")]
+    FuseSet,
+    /// A person put a fuse off.
+    #[serde(rename = "fuse.extended")]
+    FuseExtended,
+    /// A person took a fuse away before its time.
+    #[serde(rename = "fuse.cancelled")]
+    FuseCancelled,
+    /// The time of a fuse came, and what it is for was done, or tried.
+    #[serde(rename = "fuse.fired")]
+    FuseFired,
     /// Nobody watched for a while: what came and went meanwhile without a trace is not told.
     #[serde(rename = "gap")]
     Gap,
@@ -42,7 +54,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Started,
         Self::Working,
         Self::Waiting,
@@ -51,6 +63,10 @@ impl EventKind {
         Self::Changed,
         Self::LockTaken,
         Self::LockReleased,
+        Self::FuseSet,
+        Self::FuseExtended,
+        Self::FuseCancelled,
+        Self::FuseFired,
         Self::Gap,
         Self::Cursor,
     ];
@@ -66,6 +82,10 @@ impl EventKind {
             Self::Changed => "session.changed",
             Self::LockTaken => "lock.taken",
             Self::LockReleased => "lock.released",
+            Self::FuseSet => "fuse.set",
+            Self::FuseExtended => "fuse.extended",
+            Self::FuseCancelled => "fuse.cancelled",
+            Self::FuseFired => "fuse.fired",
             Self::Gap => "gap",
             Self::Cursor => "cursor",
         }
@@ -100,6 +120,9 @@ pub struct Event {
     /// The lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock: Option<Lock>,
+    /// The fuse, as it is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fuse: Option<Fuse>,
     /// Of a gap: since when nobody watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,

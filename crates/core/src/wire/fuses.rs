@@ -29,6 +29,9 @@ pub struct Fuse {
     pub set_at: Timestamp,
     /// When it fires, or should have.
     pub deadline: Timestamp,
+    /// When it was put off last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extended_at: Option<Timestamp>,
     /// What is done then.
     pub action: Action,
     /// A word for people.
@@ -39,6 +42,9 @@ pub struct Fuse {
     /// How it fired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fired: Option<Fired>,
+    /// When a person took it away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancelled_at: Option<Timestamp>,
 }
 
 impl Fuse {
@@ -51,9 +57,11 @@ impl Fuse {
             target: fuse.target,
             set_at: fuse.set_at,
             deadline: fuse.deadline,
+            extended_at: fuse.extended_at,
             action: fuse.action,
             label: fuse.label,
             fired: fuse.fired,
+            cancelled_at: fuse.cancelled_at,
         }
     }
 }

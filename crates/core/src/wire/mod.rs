@@ -4,6 +4,7 @@ mod answers;
 mod changes;
 mod config;
 mod control;
+mod daemon;
 mod doctor;
 mod event;
 mod fuses;
@@ -23,6 +24,7 @@ pub use answers::{
 pub use changes::{ChangedFile, Changes, Compared, Comparison, Difference, Since};
 pub use config::{Config, ConfigFile, ConfigFiles, FileState, Layer, Setting};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};
+pub use daemon::Daemon;
 pub use doctor::{Ability, Checkup, Doctor, Drift, Store};
 pub use event::{Event, EventKind};
 pub use fuses::{Fuse, Fuses};

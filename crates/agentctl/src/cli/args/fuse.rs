@@ -48,6 +48,9 @@ pub(in crate::cli) struct FuseSet {
     /// What --on-expire script runs by `sh -c`
     #[arg(long, value_name = "CMD", allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) script: Option<String>,
+    /// How long the script may take; 5m without it
+    #[arg(long, value_name = "DURATION", requires = "script", allow_hyphen_values = true, value_parser = duration)]
+    pub(in crate::cli) script_timeout: Option<Duration>,
     /// A word for people
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) label: Option<String>,
@@ -93,7 +96,7 @@ pub(in crate::cli) struct FuseName {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FuseList {
-    /// Those too that have fired, of the last 7 days
+    /// Those too that fired or were cancelled, of the last 7 days
     #[arg(short, long)]
     pub(in crate::cli) all: bool,
     /// Print JSON

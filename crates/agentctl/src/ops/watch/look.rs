@@ -1,6 +1,7 @@
 //! One look for a cursor: the sessions that live, those it has marks of, and what each did since.
 
 use crate::{
+    intents,
     ops::{Here, locks, observe},
     places,
 };
@@ -79,6 +80,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
             spared: Vec::new(),
             missed: Vec::new(),
             locks: Vec::new(),
+            fuses: Vec::new(),
             machine,
         },
         processes: Vec::new(),
@@ -88,6 +90,8 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     for part in answers.found {
         looked.add(part, at);
     }
+    let fuses = state.as_ref().and_then(|state| intents::fuses::all(state).ok());
+    looked.look.fuses = fuses.map(|found| found.fuses).unwrap_or_default(); // `fuse list` says why
     match state.map(|state| locks::of_people(&state, None)) {
         Some(Ok((manual, problems))) => {
             looked.look.locks.extend(manual);

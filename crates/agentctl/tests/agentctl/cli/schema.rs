@@ -185,6 +185,37 @@ fn answers_about_a_launch_are_as_their_schemas_say() {
     valid(home, "prune", &["prune", "--legacy", "--yes", "--json"]);
 }
 
+/// What fuses, events and the daemon answer.
+#[test]
+fn answers_about_fuses_and_the_daemon_are_as_their_schemas_say() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let cursor = home.cursor();
+    valid(home, "daemon", &["daemon", "status", "--json"]);
+    let set = |more: &[&str]| {
+        let answer = home.run(&[&["fuse", "set", ".", "--json"], more].concat()).json();
+        is_valid("fuses", &answer);
+        answer["fuses"][0]["id"].as_str().expect("an id").to_owned()
+    };
+    let one = set(&["--ttl", "1h", "--label", "x", "--on-expire", "script", "--script", "true"]);
+    let other = set(&["--ttl", "1h", "--on-expire", "stop"]);
+    set(&["--ttl", "1ms", "--on-expire", "script", "--script", "exit 1"]);
+    valid(home, "fuses", &["fuse", "extend", &one, "--ttl", "2h", "--json"]);
+    valid(home, "fuses", &["fuse", "cancel", &other, "--json"]);
+    home.write(".local/state/agentctl/intents/fuses/f-broken.json", "{");
+    agents.own();
+    let _daemon = home.daemon();
+    valid(home, "daemon", &["daemon", "status", "--json"]);
+    let all = || home.run(&["fuses", "-a", "--json"]);
+    crate::home::until("a fuse that fired", || all().stdout.contains("\"fired\"").then_some(()));
+    is_valid("fuses", &all().json());
+    let lines = home.run(&["events", "--once", "--json", "--since", &cursor]).stdout;
+    assert!(lines.lines().count() > 5, "{lines}");
+    for line in lines.lines() {
+        is_valid("event", &serde_json::from_str(line).expect("JSON"));
+    }
+}
+
 /// What `launch`, `hook` and `config` answer where something is run and set.
 #[test]
 fn answers_about_hooks_and_settings_are_as_their_schemas_say() {

@@ -121,6 +121,7 @@ impl World {
             spared: Vec::new(),
             missed: Vec::new(),
             locks: Vec::new(),
+            fuses: Vec::new(),
             machine: "here".into(),
         }
     }

@@ -1,0 +1,65 @@
+//! The other end of the socket, for the commands that look after the daemon.
+
+use super::{lock::Told, rpc::Version};
+use crate::host::{Grip, dial, key_of, other_end};
+use serde_json::{Value, json};
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    os::unix::net::UnixStream,
+    time::Duration,
+};
+
+/// Who does not answer within this hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// No answer to what is asked here is longer.
+const LONGEST: u64 = 1 << 20;
+
+/// A daemon that answers.
+pub(super) struct Client {
+    stream: BufReader<UnixStream>,
+    /// Who listens there, in a grip that was taken before it answered.
+    pub(super) grip: Option<Grip>,
+    /// What it said of itself.
+    pub(super) version: Version,
+}
+
+impl Client {
+    /// Calls the daemon that has the lock. It is the one that listens there: it says its pid, and the kernel says
+    /// the same.
+    pub(super) fn connect(told: &Told) -> io::Result<Self> {
+        let stream = dial(&told.socket)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let listens = other_end(&stream)?.pid;
+        let grip = listens.and_then(|pid| Grip::open(&key_of(pid).ok()?).ok());
+        let mut stream = BufReader::new(stream);
+        let version = ask(&mut stream, "version")?;
+        let version: Version = serde_json::from_value(version)?;
+        if listens.is_some_and(|pid| pid != version.pid) {
+            let why =
+                format!("process {} answers for process {}", listens.unwrap_or(0), version.pid);
+            return Err(io::Error::other(why));
+        }
+        Ok(Self { stream, grip, version })
+    }
+
+    /// Asks something that has no params.
+    pub(super) fn ask(&mut self, method: &str) -> io::Result<Value> {
+        ask(&mut self.stream, method)
+    }
+}
+
+fn ask(stream: &mut BufReader<UnixStream>, method: &str) -> io::Result<Value> {
+    let line = json!({"jsonrpc": "2.0", "id": 1, "method": method});
+    stream.get_mut().write_all(format!("{line}\n").as_bytes())?;
+    let mut line = Vec::new();
+    stream.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut answer: Value = serde_json::from_slice(&line)?;
+    match answer.get("error").and_then(|error| error["message"].as_str()) {
+        Some(why) => Err(io::Error::other(why.to_owned())),
+        None => Ok(answer["result"].take()),
+    }
+}

@@ -1,0 +1,233 @@
+//! Starts and ends the daemon, and says how it is. That it runs, the kernel's lock says and nothing else.
+
+use super::{PROTOCOL, VERSION, client::Client, lock::Lock, lock::Told};
+use crate::{
+    error::{Error, Kind},
+    host::Waited,
+    places,
+    write::make_dir,
+};
+use agentctl_core::wire::{Daemon, Problem, SCHEMA};
+use serde_json::Value;
+use std::{
+    env,
+    fs::{self, OpenOptions},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Below the directory of our state.
+const LOG: &str = "daemon.log";
+/// How long it may take to answer for the first time, and to end.
+const PATIENCE: Duration = Duration::from_secs(15);
+const TICK: Duration = Duration::from_millis(20);
+/// So much of the log is shown where it did not start.
+const LAST: u64 = 2000;
+
+/// What became of a start.
+pub(crate) struct Started {
+    /// How it is now.
+    pub(crate) daemon: Daemon,
+    /// It ran before.
+    pub(crate) already: bool,
+}
+
+/// What became of an end.
+pub(crate) enum Ended {
+    /// This process ended.
+    Process(u32),
+    /// None ran.
+    Nobody,
+}
+
+/// How it is.
+pub(crate) fn status() -> Result<Daemon, Error> {
+    let state = places::known_state()?;
+    let nobody = Daemon {
+        schema: SCHEMA,
+        running: false,
+        pid: None,
+        version: None,
+        protocol: None,
+        since: None,
+        socket: None,
+        log: None,
+        watches: Vec::new(),
+        problems: Vec::new(),
+    };
+    let Some(told) = Lock::holder(&state) else { return Ok(nobody) };
+    let running = Daemon { running: true, socket: Some(told.socket.clone()), ..nobody };
+    let trouble = |message: String| Problem { agent: "agentctl".to_owned(), path: None, message };
+    let mut client = match Client::connect(&told) {
+        Ok(client) => client,
+        Err(why) => {
+            // It says so itself in the file that it has locked; nobody else can have written there since.
+            let pid = (told.pid != 0).then_some(told.pid);
+            let silent = trouble(format!("the daemon does not answer: {why}"));
+            return Ok(Daemon { pid, problems: vec![silent], ..running });
+        }
+    };
+    let version = client.version.clone();
+    // An older one may not know how to tell.
+    let more = client.ask("daemon").unwrap_or(Value::Null);
+    let paths = |value: &Value| value.as_str().map(PathBuf::from);
+    let mut problems: Vec<Problem> = list(&more["problems"], |one| {
+        let message = one["message"].as_str()?.to_owned();
+        let agent = one["agent"].as_str()?.to_owned();
+        Some(Problem { agent, path: paths(&one["path"]), message })
+    });
+    problems.extend(difference(&version.version, version.protocol).map(trouble));
+    Ok(Daemon {
+        pid: Some(version.pid),
+        version: Some(version.version),
+        protocol: Some(version.protocol),
+        since: Some(version.since),
+        log: paths(&more["log"]),
+        watches: list(&more["watches"], paths),
+        problems,
+        ..running
+    })
+}
+
+fn list<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Vec<T> {
+    value.as_array().into_iter().flatten().filter_map(read).collect()
+}
+
+/// The daemon is of another version than this program: told, and nothing else.
+fn difference(version: &str, protocol: u32) -> Option<String> {
+    let way = "`agentctl daemon restart` replaces it";
+    match (version == VERSION, protocol == PROTOCOL) {
+        (true, true) => None,
+        (false, true) => Some(format!("the daemon is version {version}, this is {VERSION}; {way}")),
+        (_, false) => Some(format!(
+            "the daemon is version {version} and speaks protocol {protocol}, this is {VERSION} and speaks \
+             {PROTOCOL}; {way}"
+        )),
+    }
+}
+
+/// Starts it, away from whoever asks, and returns once it answers.
+pub(crate) fn start(portable: bool) -> Result<Started, Error> {
+    let state = places::known_state()?;
+    if Lock::holder(&state).is_some() {
+        return Ok(Started { daemon: answers(&state)?, already: true });
+    }
+    let log = state.join(LOG);
+    let failed = |why: io::Error| {
+        Error::new(Kind::Io, format!("cannot start the daemon: {}: {why}", log.display()))
+            .hint("make its directory writable for you, or set AGENTCTL_HOME")
+    };
+    make_dir(&state).map_err(failed)?;
+    let open = OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
+    let errors = open.map_err(failed)?;
+    let before = errors.metadata().map_or(0, |stat| stat.len());
+    let mut command = Command::new(env::current_exe().map_err(failed)?);
+    command.args(["daemon", "run", "--detached"]).arg(&log).current_dir("/");
+    if portable {
+        command.env("AGENTCTL_PORTABLE", "1");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    let mut child = command.spawn().map_err(failed)?;
+    let began = Instant::now();
+    loop {
+        let pid = child.id();
+        let own = Lock::holder(&state).filter(|told| told.pid == pid);
+        if own.is_some_and(|told| Client::connect(&told).is_ok()) {
+            return Ok(Started { daemon: status()?, already: false });
+        }
+        if let Ok(Some(end)) = child.try_wait() {
+            // Somebody else may have been quicker.
+            return match Lock::holder(&state) {
+                Some(_) => Ok(Started { daemon: answers(&state)?, already: true }),
+                None => Err(not_started(&format!("it ended with {end}"), &log, before)),
+            };
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(not_started("it does not answer", &log, before));
+        }
+        thread::sleep(TICK);
+    }
+}
+
+/// Waits until whoever has the lock answers.
+fn answers(state: &Path) -> Result<Daemon, Error> {
+    let began = Instant::now();
+    loop {
+        let told = Lock::holder(state);
+        let answered = told.as_ref().map(|told| Client::connect(told).map(drop));
+        match answered {
+            Some(Ok(())) => return status(),
+            Some(Err(why)) if began.elapsed() > PATIENCE => {
+                return Err(silent(&told.unwrap_or_default(), &why));
+            }
+            None if began.elapsed() > PATIENCE => {
+                return Err(
+                    Error::new(Kind::Io, "the daemon ended meanwhile").hint("start it again")
+                );
+            }
+            Some(Err(_)) | None => thread::sleep(TICK),
+        }
+    }
+}
+
+fn silent(told: &Told, why: &io::Error) -> Error {
+    let who = if told.pid == 0 { String::new() } else { format!(" (process {})", told.pid) };
+    Error::new(Kind::TimedOut, format!("the daemon{who} runs and does not answer: {why}"))
+        .hint("it loses nothing if it is killed: see what that process is, and kill it yourself")
+}
+
+fn not_started(why: &str, log: &Path, before: u64) -> Error {
+    let mut said = String::new();
+    let read = fs::File::open(log).and_then(|mut log| {
+        log.seek(SeekFrom::Start(before))?;
+        log.take(LAST).read_to_string(&mut said)
+    });
+    let said = if read.is_ok() { said.trim_end() } else { "" };
+    let said = if said.is_empty() { String::new() } else { format!("\n{said}") };
+    Error::new(Kind::NotStarted, format!("the daemon did not start: {why}{said}"))
+        .hint(format!("its log is {}; `agentctl daemon run` shows it here", log.display()))
+}
+
+/// Asks it to end, and waits until that very process has.
+pub(crate) fn stop() -> Result<Ended, Error> {
+    let state = places::known_state()?;
+    let Some(told) = Lock::holder(&state) else { return Ok(Ended::Nobody) };
+    let mut client = match Client::connect(&told) {
+        Ok(client) => client,
+        Err(_) if Lock::holder(&state).is_none() => return Ok(Ended::Nobody),
+        Err(why) => return Err(silent(&told, &why)),
+    };
+    let pid = client.version.pid;
+    client.ask("stop").map_err(|why| silent(&told, &why))?;
+    let began = Instant::now();
+    if let Some(grip) = &client.grip {
+        let waited = grip.wait(Some(PATIENCE));
+        return match waited {
+            Ok(Waited::Ended) => Ok(Ended::Process(pid)),
+            Ok(Waited::TimedOut) | Err(_) => Err(lives(pid)),
+        };
+    }
+    // Where the kernel tells no pids, the lock says when it is gone.
+    while Lock::holder(&state).is_some_and(|told| told.pid == pid) {
+        if began.elapsed() > PATIENCE {
+            return Err(lives(pid));
+        }
+        thread::sleep(TICK);
+    }
+    Ok(Ended::Process(pid))
+}
+
+fn lives(pid: u32) -> Error {
+    Error::new(Kind::TimedOut, format!("the daemon (process {pid}) was told to end, and lives"))
+        .hint("it loses nothing if it is killed: see what that process is, and kill it yourself")
+}
+
+/// Ends it if it runs, and starts it.
+pub(crate) fn restart(portable: bool) -> Result<Started, Error> {
+    stop()?;
+    start(portable)
+}

@@ -1,0 +1,187 @@
+//! The socket: who may call, how many, how long their lines may be, and what becomes of who does not listen.
+
+use super::{
+    answer::{self, Said},
+    hub::Line,
+    rpc::{self, CONNECTIONS, Fault, LONGEST, QUEUE},
+    shared::{Shared, locked},
+};
+use crate::{
+    error::{Error, Kind},
+    host::other_end,
+    write::make_dir,
+};
+use rustix::process::geteuid;
+use serde_json::Value;
+use std::{
+    fs::{self, Permissions},
+    io::{BufRead, BufReader, Read, Write},
+    net::Shutdown,
+    os::unix::{
+        fs::{FileTypeExt, MetadataExt, PermissionsExt},
+        net::{UnixListener, UnixStream},
+    },
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc::{self, Receiver, SyncSender},
+    },
+    thread,
+    time::Duration,
+};
+
+/// What it is called, in the directory of sockets.
+const NAME: &str = "agentctl.sock";
+/// Who takes nothing for so long is hung up on.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// When no more descriptors are to be had, somebody has to hang up first.
+const BREATH: Duration = Duration::from_millis(200);
+
+/// Listens in this directory. Whoever calls has the kernel's lock: what lies there is nobody's.
+pub(super) fn listen(dir: &Path) -> Result<(UnixListener, PathBuf), Error> {
+    let path = dir.join(NAME);
+    let refused = |why: &dyn std::fmt::Display| {
+        Error::new(Kind::Io, format!("cannot listen on {}: {why}", path.display()))
+            .hint("make its directory yours and writable, or set XDG_RUNTIME_DIR or AGENTCTL_HOME")
+    };
+    make_dir(dir).map_err(|why| refused(&why))?;
+    let stat = fs::symlink_metadata(dir).map_err(|why| refused(&why))?;
+    if !stat.is_dir() || stat.uid() != geteuid().as_raw() {
+        return Err(refused(&"its directory is not yours"));
+    }
+    fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(|why| refused(&why))?;
+    match fs::symlink_metadata(&path) {
+        Ok(stat) if !stat.file_type().is_socket() => {
+            return Err(refused(&"something else lies there"));
+        }
+        Ok(_) => fs::remove_file(&path).map_err(|why| refused(&why))?,
+        Err(_) => {}
+    }
+    let listener = UnixListener::bind(&path).map_err(|why| refused(&why))?;
+    // Nobody else gets into the directory meanwhile.
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(|why| refused(&why))?;
+    Ok((listener, path))
+}
+
+/// Takes calls, for ever.
+pub(super) fn run(shared: &Arc<Shared>, listener: &UnixListener) {
+    let open = Arc::new(AtomicUsize::new(0));
+    let number = AtomicU64::new(0);
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            thread::sleep(BREATH);
+            continue;
+        };
+        if let Some(why) = unwanted(&stream, &open) {
+            refuse(&stream, why);
+            continue;
+        }
+        let connection = number.fetch_add(1, Ordering::Relaxed);
+        let (own, seat) = (Arc::clone(shared), Seat::take(&open));
+        let serve = move || {
+            let _seat = seat;
+            serve(&own, stream, connection);
+            own.hub.remove(connection);
+        };
+        let _ = thread::Builder::new().name("caller".to_owned()).spawn(serve); // else he is hung up on
+    }
+}
+
+/// One of those who may be connected at once.
+struct Seat(Arc<AtomicUsize>);
+
+impl Seat {
+    fn take(open: &Arc<AtomicUsize>) -> Self {
+        open.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn unwanted(stream: &UnixStream, open: &AtomicUsize) -> Option<&'static str> {
+    let own = geteuid().as_raw();
+    match other_end(stream).map(|other| other.uid) {
+        Ok(None) => {}
+        Ok(Some(uid)) if uid == own => {}
+        Ok(Some(_)) | Err(_) => return Some("this daemon is another user's"),
+    }
+    (open.load(Ordering::Relaxed) >= CONNECTIONS).then_some("too many connections")
+}
+
+fn refuse(stream: &UnixStream, why: &str) {
+    let line = rpc::answer(&Value::Null, Err(&Fault::from(Error::new(Kind::Refused, why))));
+    let _ = stream.set_nonblocking(true); // a line fits, and nobody is waited for
+    let _ = (&*stream).write_all(line.as_bytes());
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+fn serve(shared: &Shared, stream: UnixStream, connection: u64) {
+    let (tell, lines) = mpsc::sync_channel::<Line>(QUEUE);
+    let (Ok(writer), Ok(twin)) = (stream.try_clone(), stream.try_clone()) else { return };
+    let _ = writer.set_write_timeout(Some(PATIENCE));
+    let out = Arc::new(Mutex::new(writer));
+    let shared_out = Arc::clone(&out);
+    let write = move || write(&shared_out, &lines);
+    if thread::Builder::new().name("teller".to_owned()).spawn(write).is_err() {
+        return;
+    }
+    let caller = answer::Caller { connection, lines: tell, stream: twin, out };
+    let mut input = BufReader::new(&stream);
+    loop {
+        let mut line = Vec::new();
+        let limit = u64::try_from(LONGEST + 1).unwrap_or(u64::MAX);
+        match input.by_ref().take(limit).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) if line.len() > LONGEST => {
+                let fault = Fault::invalid(format!("a line is longer than {LONGEST} bytes"));
+                say(&caller.lines, rpc::answer(&Value::Null, Err(&fault)));
+                return; // what was said is still sent
+            }
+            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Ok(_) => {
+                if !one(shared, &caller, &line) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Answers one line; false is that nobody listens any more.
+fn one(shared: &Shared, caller: &answer::Caller, line: &[u8]) -> bool {
+    let (id, said) = match rpc::request(line) {
+        Err((id, fault)) => (Some(id), Err(fault)),
+        Ok(request) if request.id.is_none() => return true, // it wants no answer, and nothing is done unasked
+        Ok(request) => {
+            let id = request.id.clone().unwrap_or_default();
+            (Some(id.clone()), answer::answer(shared, caller, &id, request))
+        }
+    };
+    let id = id.unwrap_or_default();
+    match said {
+        Ok(Said::Result(result)) => say(&caller.lines, rpc::answer(&id, Ok(&result))),
+        Ok(Said::Already) => true,
+        Err(fault) => say(&caller.lines, rpc::answer(&id, Err(&fault))),
+    }
+}
+
+fn say(lines: &SyncSender<Line>, line: String) -> bool {
+    lines.send(line.into()).is_ok()
+}
+
+/// Sends what waits, until nobody has anything to say or nobody listens. Who takes something, however slowly, goes
+/// on being served, but for the queue behind him.
+fn write(out: &Mutex<UnixStream>, lines: &Receiver<Line>) {
+    for line in lines {
+        if locked(out).write_all(line.as_bytes()).is_err() {
+            break;
+        }
+    }
+    let _ = locked(out).shutdown(Shutdown::Both);
+}

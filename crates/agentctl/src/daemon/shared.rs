@@ -1,0 +1,130 @@
+//! What the daemon's threads share.
+
+use super::{hub::Hub, log::Log};
+use crate::ops::{self, Here};
+use agentctl_core::wire::{Daemon, Problem, SCHEMA};
+use jiff::Timestamp;
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// So many troubles are kept for whoever asks.
+const TROUBLES: usize = 20;
+
+/// What all threads have.
+pub(super) struct Shared {
+    pub(super) portable: bool,
+    pub(super) since: Timestamp,
+    pub(super) socket: PathBuf,
+    pub(super) log: Log,
+    pub(super) log_path: Option<PathBuf>,
+    pub(super) hub: Hub,
+    troubles: Mutex<Vec<Problem>>,
+    /// When each thread that must not hang was last seen.
+    pulses: Mutex<BTreeMap<&'static str, Instant>>,
+    ends: (Mutex<bool>, Condvar),
+    ending: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn new(
+        portable: bool,
+        socket: PathBuf,
+        (log, path): (Log, Option<PathBuf>),
+    ) -> Self {
+        Self {
+            portable,
+            since: Timestamp::now(),
+            socket,
+            log,
+            log_path: path,
+            hub: Hub::default(),
+            troubles: Mutex::default(),
+            pulses: Mutex::default(),
+            ends: (Mutex::new(false), Condvar::new()),
+            ending: AtomicBool::new(false),
+        }
+    }
+
+    /// This machine at this moment.
+    pub(super) fn here(&self, limit: Option<Duration>) -> Here {
+        Here::new(self.portable, limit)
+    }
+
+    /// Something could not be read or done: told in the log, and to whoever asks how it is.
+    pub(super) fn trouble(&self, problem: Problem) {
+        let place = problem.path.as_ref().map(|path| format!(" {}:", path.display()));
+        let line =
+            format!("problem: {}:{} {}", problem.agent, place.unwrap_or_default(), problem.message);
+        let mut troubles = locked(&self.troubles);
+        if troubles.contains(&problem) {
+            return;
+        }
+        self.log.say(&line);
+        if troubles.len() == TROUBLES {
+            troubles.remove(0);
+        }
+        troubles.push(problem);
+    }
+
+    /// The same for what is about no agent.
+    pub(super) fn own_trouble(&self, path: Option<PathBuf>, message: impl Into<String>) {
+        self.trouble(Problem { agent: "agentctl".to_owned(), path, message: message.into() });
+    }
+
+    /// This thread goes on.
+    pub(super) fn beat(&self, thread: &'static str) {
+        locked(&self.pulses).insert(thread, Instant::now());
+    }
+
+    /// All threads that must not hang were seen within this time.
+    pub(super) fn is_well(&self, within: Duration) -> bool {
+        locked(&self.pulses).values().all(|last| last.elapsed() < within)
+    }
+
+    /// How it is.
+    pub(super) fn told(&self) -> Daemon {
+        let stores = ops::list::places(&self.here(None)).into_iter();
+        Daemon {
+            schema: SCHEMA,
+            running: true,
+            pid: Some(std::process::id()),
+            version: Some(super::VERSION.to_owned()),
+            protocol: Some(super::PROTOCOL),
+            since: Some(self.since),
+            socket: Some(self.socket.clone()),
+            log: self.log_path.clone(),
+            watches: stores.filter(|(_, _, there)| *there).map(|(_, path, _)| path).collect(),
+            problems: locked(&self.troubles).clone(),
+        }
+    }
+
+    /// It is to end.
+    pub(super) fn end(&self) {
+        self.ending.store(true, Ordering::Relaxed);
+        *locked(&self.ends.0) = true;
+        self.ends.1.notify_all();
+    }
+
+    /// Nothing new is begun.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Relaxed)
+    }
+
+    /// Waits until it is to end, for so long; true is that it is.
+    pub(super) fn ends_within(&self, time: Duration) -> bool {
+        let ends = locked(&self.ends.0);
+        let waited = self.ends.1.wait_timeout_while(ends, time, |ends| !*ends);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,107 @@
+//! The one watcher, and whom it tells.
+
+use super::shared::Shared;
+use crate::{
+    ops::watch::{Batch, Watcher},
+    places, read,
+    write::make_dir,
+};
+use agentctl_core::{
+    event::Cursor,
+    wire::{Event, EventKind, Session},
+};
+use rustix::process::geteuid;
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// However quiet it is, the cursor is written down this often, so that a gap is no longer than that.
+const BEAT: Duration = Duration::from_secs(60);
+/// No cursor of ours is longer.
+const LONGEST: u64 = 16 << 20;
+/// Below the directory of caches.
+const CURSOR: &str = "daemon.cursor";
+
+/// Whoever is told what happens.
+pub(super) type Sink = Box<dyn FnMut(&[Event]) + Send>;
+
+/// All who are told, in this order.
+pub(super) fn sinks(shared: &Arc<Shared>) -> Vec<Sink> {
+    let (log, hub) = (Arc::clone(shared), Arc::clone(shared));
+    vec![
+        Box::new(move |events| events.iter().for_each(|event| log.log.say(&line(event)))),
+        Box::new(move |events| hub.hub.tell(events)),
+    ]
+}
+
+/// Watches for ever.
+pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>) {
+    let place = places::cache().map(|dir| dir.join(CURSOR));
+    let cursor = place.as_deref().and_then(kept);
+    shared.beat("watcher");
+    let (mut watcher, first) = Watcher::new(&shared.here(None), cursor);
+    let mut batch = first;
+    loop {
+        shared.beat("watcher");
+        let Batch { events, problems } = batch;
+        problems.into_iter().for_each(|problem| shared.trouble(problem));
+        if !events.is_empty() {
+            sinks.iter_mut().for_each(|sink| sink(&events));
+        }
+        let text = watcher.cursor().to_text();
+        shared.hub.stands(&text);
+        if let Some((place, why)) =
+            place.as_ref().and_then(|place| Some((place, keep(place, &text).err()?)))
+        {
+            let what =
+                format!("what was told cannot be kept, and is told again after a restart: {why}");
+            shared.own_trouble(Some(place.clone()), what);
+        }
+        batch = watcher.next(Some(Instant::now() + BEAT));
+    }
+}
+
+/// An event in one line.
+fn line(event: &Event) -> String {
+    let name = |session: &Session| {
+        let process = session.pid.map(|pid| format!("pid:{pid}"));
+        let id = session.id.clone().or(process).unwrap_or_default();
+        let state = event.after.map(|state| format!(" {}", state.name())).unwrap_or_default();
+        format!("{} {id}{state}", session.agent)
+    };
+    let lock = || event.lock.as_ref().map(|lock| lock.directory.display().to_string());
+    let fuse = || event.fuse.as_ref().map(|fuse| fuse.id.clone());
+    let gap = || {
+        let times = event.from.zip(event.to).filter(|_| event.kind == EventKind::Gap);
+        times.map(|(from, to)| format!("nobody watched from {from} to {to}"))
+    };
+    let about = event.session.as_deref().map(name).or_else(lock).or_else(fuse).or_else(gap);
+    format!("{} {}", event.kind.name(), about.unwrap_or_default())
+}
+
+/// Where the daemon before us stood. What cannot be read is as good as nothing.
+fn kept(path: &Path) -> Option<Cursor> {
+    let file = read::open(path).ok()?;
+    let stat = file.metadata().ok()?;
+    let ours = stat.is_file() && stat.uid() == geteuid().as_raw();
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text).ok().filter(|_| ours)?;
+    Cursor::from_text(text.trim_end()).ok()
+}
+
+/// Whole or not at all. It is a cache: after a power cut an old one does, and events come twice.
+fn keep(path: &Path, text: &str) -> io::Result<()> {
+    let draft: PathBuf = path.with_extension(crate::write::DRAFT);
+    if let Some(dir) = path.parent() {
+        make_dir(dir)?;
+    }
+    let _ = fs::remove_file(&draft); // of whoever was killed; there is only one of us
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    fs::rename(&draft, path)
+}

@@ -1,0 +1,200 @@
+//! The daemon: one at a time, found by the kernel's lock, and never needed for an answer.
+
+mod installed;
+mod killed;
+mod socket;
+mod versions;
+
+use crate::home::{Agents, Answer, Daemon, Home, lines::id};
+use serde_json::{Value, json};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    thread,
+};
+
+fn status(home: &Home) -> (Option<i32>, Value) {
+    let answer = home.run(&["daemon", "status", "--json"]);
+    (answer.code, answer.json())
+}
+
+fn pid(status: &Value) -> u64 {
+    status["pid"].as_u64().unwrap_or_else(|| panic!("no pid: {status:#}"))
+}
+
+#[test]
+fn it_starts_once_and_ends_when_told() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    assert_eq!((status(home).0, &status(home).1["running"]), (Some(1), &json!(false)));
+    assert_eq!(home.run(&["daemon", "stop"]).code, Some(0), "what does not run has ended");
+    let first = home.run(&["daemon", "start"]);
+    let (code, running) = status(home);
+    assert_eq!((first.code, code), (Some(0), Some(0)), "{first:#?} {running:#}");
+    assert_eq!(first.stdout, format!("the daemon runs, as process {}\n", pid(&running)));
+    let stores = running["watches"].as_array().expect("stores");
+    assert!(stores.contains(&json!(home.path(".claude"))), "{stores:?}");
+    let again = home.run(&["daemon", "start"]);
+    assert_eq!(again.code, Some(0));
+    assert_eq!(
+        again.stdout,
+        format!("the daemon is running already, as process {}\n", pid(&running))
+    );
+    assert_eq!(home.run(&["daemon", "run"]).code, Some(5), "there is only one");
+    assert_eq!(home.run(&["daemon", "restart"]).code, Some(0));
+    let (_, next) = status(home);
+    assert_ne!(pid(&next), pid(&running));
+    let ended = home.run(&["daemon", "stop"]);
+    assert_eq!(ended.stdout, format!("the daemon (process {}) has ended\n", pid(&next)));
+    assert_eq!(status(home).0, Some(1));
+    assert!(!home.socket().exists());
+}
+
+/// Nobody but the user gets near its files.
+#[test]
+fn its_files_are_its_user_s() {
+    let agents = Agents::new();
+    let _daemon = agents.home.daemon();
+    let mode = |path: &str| {
+        let path = agents.home.path(".local/state/agentctl").join(path);
+        fs::metadata(path).expect("a file").permissions().mode() & 0o777
+    };
+    assert_eq!(["run", "run/agentctl.sock", "daemon.lock"].map(mode), [0o700, 0o600, 0o600]);
+}
+
+/// Of many who start it at once all are told of the same one.
+#[test]
+fn starts_race_and_one_wins() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let calls: Vec<_> =
+            (0..6).map(|_| scope.spawn(|| home.run(&["daemon", "start"]))).collect();
+        calls.into_iter().map(|call| call.join().expect("an answer")).collect()
+    });
+    let pid = pid(&status(home).1);
+    for answer in &answers {
+        let named = answer.stdout.contains(&format!("process {pid}"));
+        assert!(answer.code == Some(0) && named, "{pid}: {answer:#?}");
+    }
+    let first = answers.iter().filter(|answer| answer.stdout.contains("daemon runs")).count();
+    assert_eq!(first, 1, "{answers:#?}");
+}
+
+/// A killed daemon is not running, whatever lies around; the next one takes its place.
+#[test]
+fn what_a_killed_one_leaves_is_nobody_s() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let mut first = home.daemon();
+    first.kill();
+    assert!(home.socket().exists(), "nobody was there to remove it");
+    assert_eq!(status(home).0, Some(1));
+    let second = home.daemon();
+    assert_eq!(pid(&status(home).1), u64::from(second.pid()));
+}
+
+#[test]
+fn the_login_s_own_directory_is_used_where_it_is_safe() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let dir = home.write("login/x", "").parent().expect("a folder").to_owned();
+    agents.own();
+    for (mode, used) in [(0o700, true), (0o755, false)] {
+        fs::set_permissions(&dir, Permissions::from_mode(mode)).expect("our folder");
+        let mut command = home.agentctl(&["daemon", "run"]);
+        let _daemon = Daemon::of(home, command.env("XDG_RUNTIME_DIR", &dir));
+        let socket = if used { dir.join("agentctl/agentctl.sock") } else { home.socket() };
+        assert!(socket.exists(), "{mode:o}");
+        // Whoever has other variables finds it all the same.
+        assert_eq!(status(home).1["socket"], json!(socket));
+    }
+}
+
+#[test]
+fn where_it_cannot_listen_it_does_not_start() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let run = home.write(".local/state/agentctl/run/x", "").parent().expect("a folder").to_owned();
+    agents.own();
+    let blocked = |why: &str| {
+        let answer = home.run(&["daemon", "start"]);
+        assert_eq!(answer.code, Some(6), "{answer:#?}");
+        assert!(answer.stderr.contains("cannot listen on"), "{answer:#?}");
+        assert!(answer.stderr.contains(why), "{answer:#?}");
+        assert_eq!(status(home).0, Some(1));
+    };
+    home.write(".local/state/agentctl/run/agentctl.sock", "mine");
+    agents.own();
+    blocked("something else lies there");
+    fs::remove_file(home.socket()).expect("a file");
+    if home.user().is_some() {
+        // Not ours, and closed to us.
+        std::os::unix::fs::chown(&run, Some(0), Some(0)).expect("we are root");
+        fs::set_permissions(&run, Permissions::from_mode(0o555)).expect("our folder");
+        blocked("its directory is not yours");
+    }
+    let long = home.path(format!("{}/", "x".repeat(120)));
+    fs::create_dir(&long).expect("a folder");
+    agents.own();
+    let answer = home.ask(home.agentctl(&["daemon", "run"]).env("AGENTCTL_HOME", &long));
+    assert_eq!(answer.code, Some(1), "{answer:#?}");
+    assert!(answer.stderr.contains("XDG_RUNTIME_DIR"), "it says no way out: {answer:#?}");
+}
+
+/// Every answer is the same with it, without it, and where it is not wanted.
+#[test]
+fn no_answer_needs_it() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let process = home.stand_in();
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    let all = || {
+        let words: [&[&str]; 5] = [
+            &["list", "--json", "--timeout", "none"],
+            &["status", &id(1), "--json"],
+            &["explain", &id(1), "--json"],
+            &["locks", "--json"],
+            &["fuses", "--json"],
+        ];
+        words.map(|words| {
+            let plain = home.run(words);
+            let alone = home.ask(home.agentctl(words).env("AGENTCTL_NO_DAEMON", "1"));
+            assert_eq!((&plain.stdout, plain.code), (&alone.stdout, alone.code));
+            plain.stdout
+        })
+    };
+    let without = all();
+    let daemon = home.daemon();
+    assert_eq!(all(), without);
+    drop(daemon);
+    assert_eq!(all(), without);
+}
+
+/// What agents do is in its log, and where it stood in its cache: deleting that loses nothing but the past.
+#[test]
+fn it_goes_on_where_it_was_killed() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let mut daemon = home.daemon();
+    let cursor = home.path(".cache/agentctl/daemon.cursor");
+    crate::home::until("a cursor", || cursor.exists().then_some(()));
+    daemon.kill();
+    let process = home.stand_in();
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    let says = |daemon: &Daemon, what: &str| {
+        crate::home::until(what, || daemon.said().contains(what).then_some(()));
+    };
+    let mut second = home.daemon();
+    says(&second, "gap nobody watched from");
+    says(&second, &format!("session.working claude-code {} working", id(1)));
+    second.kill();
+    fs::remove_file(&cursor).expect("a cache");
+    let third = home.daemon();
+    process.end();
+    says(&third, &format!("session.ended claude-code {}", id(1)));
+    assert!(!third.said().contains("gap"), "{}", third.said());
+    fs::write(&cursor, "c1.garbage").expect("a cache");
+    drop(third);
+    assert!(!home.daemon().said().contains("problem"));
+}
