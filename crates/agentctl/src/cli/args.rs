@@ -5,12 +5,14 @@ mod hooks;
 mod launch;
 mod slots;
 mod upkeep;
+mod webhook;
 mod worktree;
 
 pub(super) use fuse::{Fuse, FuseCommand, FuseList, FuseSet, OnExpire};
 pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
 pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
+pub(super) use webhook::{Webhook, WebhookCommand, WebhookTest, Which};
 pub(super) use worktree::{Clean, Compare, Diff, InTree, Trees, Worktree};
 
 pub(super) use crate::patience::{Patience, duration};
@@ -90,6 +92,8 @@ pub(super) enum Command {
     Fuse(Fuse),
     /// Show the fuses that are set, as `fuse list` does
     Fuses(FuseList),
+    /// Show who is told what happens, and try whether they hear it
+    Webhook(Webhook),
     /// List the worktrees of a repository, or remove those that can be proved safe
     Worktree(Worktree),
     /// Show what a session changed: committed, uncommitted and untracked

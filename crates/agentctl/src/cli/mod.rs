@@ -22,6 +22,7 @@ mod send;
 mod status;
 mod stop;
 mod wait;
+mod webhook;
 mod worktree;
 
 pub(crate) use run::main;

@@ -3,7 +3,7 @@
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand, Patience};
 use super::{
     attach, completions, config, decide, diff, doctor, events, explain, fuse, hook, launch, list,
-    locks, logs, man, prune, send, status, stop, wait, worktree,
+    locks, logs, man, prune, send, status, stop, wait, webhook, worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -72,6 +72,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Config(args) => config::run(&args),
         Command::Fuse(args) => fuse::run(here, args),
         Command::Fuses(args) => fuse::list(here, &args),
+        Command::Webhook(args) => webhook::run(&args),
         Command::Worktree(args) => worktree::run(here, &args),
         Command::Diff(args) => diff::run(here, &args),
         Command::Compare(args) => diff::compare(here, &args),
@@ -117,6 +118,7 @@ impl Command {
             Self::Unlock(args) => args.json,
             Self::Fuse(args) => args.wants_json(),
             Self::Fuses(args) => args.json,
+            Self::Webhook(args) => args.wants_json(),
             Self::Worktree(args) => args.wants_json(),
             Self::Diff(args) => args.json,
             Self::Compare(args) => args.json,

@@ -14,3 +14,4 @@ mod send;
 mod stop;
 mod trees;
 mod wait;
+mod webhooks;

@@ -13,6 +13,7 @@ mod locks;
 mod prune;
 mod session;
 mod state;
+mod webhooks;
 mod worktree;
 
 pub use answers::{
@@ -31,6 +32,7 @@ pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};
 pub use state::{StateName, Status};
+pub use webhooks::{Webhook, WebhookRetries, WebhookTest, WebhookTests, Webhooks};
 pub use worktree::{
     AtWork, Check, CleanProof, Cleaned, Cleaning, NewWorktree, Verdict, Worktree, Worktrees,
 };
