@@ -37,7 +37,7 @@ const ROOMS: &[Room] = &[
     Room { name: "shim", may: &["host"], core_not: &["agents", "derive"] },
     Room { name: "ops", may: &["git", "host", "intents", "shim"], core_not: &[] },
     Room { name: "notify", may: &["config"], core_not: &["agents", "derive"] },
-    Room { name: "metrics", may: &[], core_not: &["agents", "derive", "host"] },
+    Room { name: "metrics", may: &["notify", "ops"], core_not: &["agents", "derive"] },
     Room {
         name: "daemon",
         may: &["ops", "host", "intents", "config", "notify", "metrics", "web"],

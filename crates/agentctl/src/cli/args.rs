@@ -94,6 +94,8 @@ pub(super) enum Command {
     Fuses(FuseList),
     /// Show who is told what happens, and try whether they hear it
     Webhook(Webhook),
+    /// Show figures for Prometheus, or serve them
+    Metrics(super::metrics::Metrics),
     /// List the worktrees of a repository, or remove those that can be proved safe
     Worktree(Worktree),
     /// Show what a session changed: committed, uncommitted and untracked

@@ -16,6 +16,7 @@ mod list;
 mod locks;
 mod logs;
 mod man;
+mod metrics;
 mod prune;
 mod run;
 mod send;

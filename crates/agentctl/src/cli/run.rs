@@ -3,7 +3,7 @@
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand, Patience};
 use super::{
     attach, completions, config, decide, diff, doctor, events, explain, fuse, hook, launch, list,
-    locks, logs, man, prune, send, status, stop, wait, webhook, worktree,
+    locks, logs, man, metrics, prune, send, status, stop, wait, webhook, worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -73,6 +73,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Fuse(args) => fuse::run(here, args),
         Command::Fuses(args) => fuse::list(here, &args),
         Command::Webhook(args) => webhook::run(&args),
+        Command::Metrics(args) => metrics::run(here, &args),
         Command::Worktree(args) => worktree::run(here, &args),
         Command::Diff(args) => diff::run(here, &args),
         Command::Compare(args) => diff::compare(here, &args),
@@ -129,7 +130,7 @@ impl Command {
                 ConfigCommand::Path(args) => args.json,
             },
             Self::Shim(_) => false,
-            Self::Completions(_) | Self::Man(_) => false,
+            Self::Completions(_) | Self::Man(_) | Self::Metrics(_) => false,
         }
     }
 }

@@ -18,3 +18,5 @@ mod tries;
 pub(crate) use message::Notice;
 pub(crate) use post::{Post, listed, retry, test};
 pub(crate) use target::{Target, targets};
+#[cfg(test)]
+pub(crate) use tests::session as some_session;

@@ -15,7 +15,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 /// A session that has ended.
-fn session(id: &str) -> Session {
+pub(crate) fn session(id: &str) -> Session {
     Session {
         id: Some(id.to_owned()),
         agent: "codex".to_owned(),

@@ -7,6 +7,7 @@ mod events;
 mod hooks;
 mod locks;
 mod many;
+mod metrics;
 mod prune;
 mod race;
 mod receipts;

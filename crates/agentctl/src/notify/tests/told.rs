@@ -188,7 +188,7 @@ fn what_is_put_in_is_told_in_order() {
         .map(|_| next().header("X-Agentctl-Delivery").unwrap_or_default().to_owned())
         .collect();
     assert_eq!(ids, ["e1", "e1", "e2", "e2", "e3"]);
-    while post.put(&notices(&events)).expect("a disk") != [] || waits(&post) {
+    while !post.put(&notices(&events)).expect("a disk").is_empty() || waits(&post) {
         thread::yield_now();
     }
     over.store(true, Ordering::SeqCst);

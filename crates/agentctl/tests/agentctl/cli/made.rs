@@ -27,6 +27,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "fuse",
     "fuses",
     "webhook",
+    "metrics",
     "worktree",
     "diff",
     "compare",
