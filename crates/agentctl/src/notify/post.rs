@@ -206,20 +206,15 @@ impl Post {
     }
 }
 
-/// The oldest message that may be sent now: the first of its session, and nothing waits before it. Else when
-/// one may be.
+/// The oldest message that may be sent now, else when one may be. What follows one of the same session waits as
+/// long as that does.
 fn next(waiting: &[Entry], tries: &Tries, now: Timestamp) -> (Option<Entry>, Option<Timestamp>) {
     let mut until: Option<Timestamp> = None;
-    let mut seen: Vec<&str> = Vec::new();
     for entry in waiting {
-        if seen.contains(&entry.lane.as_str()) {
-            continue;
-        }
         match tries.until(&entry.lane, now) {
             None => return (Some(entry.clone()), None),
             Some(next) => until = Some(until.map_or(next, |until| until.min(next))),
         }
-        seen.push(&entry.lane);
     }
     (None, until)
 }

@@ -84,10 +84,8 @@ fn reason(why: &ureq::Error, patience: Duration) -> String {
         ureq::Error::Timeout(_) => silent(),
         ureq::Error::HostNotFound => "its host is not known".to_owned(),
         ureq::Error::Io(why) if why.kind() == io::ErrorKind::TimedOut => silent(),
-        ureq::Error::Io(why) => match why.raw_os_error() {
-            Some(_) => one_line(&why.to_string()),
-            None => format!("the connection broke: {}", why.kind()),
-        },
+        // What goes wrong with a certificate or a name comes by this way, too; none of it tells the path.
+        ureq::Error::Io(why) => one_line(&why.to_string()),
         ureq::Error::Rustls(why) => format!("it cannot be trusted: {}", one_line(&why.to_string())),
         _ => "the request failed".to_owned(),
     }
