@@ -6,7 +6,7 @@
 
 use super::{message::Message, tries::Tries};
 use crate::{read, write};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
@@ -18,6 +18,8 @@ use std::{
 const SCHEMA: u32 = 1;
 /// What files of messages end with.
 const KIND: &str = "json";
+/// Nobody needs so long to write one.
+const WRITTEN: SignedDuration = SignedDuration::from_hours(1);
 const QUEUE: &str = "queue";
 const DONE: &str = "done";
 const FAILED: &str = "failed";
@@ -119,6 +121,7 @@ impl Outbox {
         for folder in [QUEUE, DONE, FAILED] {
             write::make_dir(&self.dir.join(folder))?;
         }
+        self.sweep(now);
         let mut known = Vec::new();
         for folder in [QUEUE, DONE, FAILED] {
             known.extend(self.entries(folder)?);
@@ -136,6 +139,20 @@ impl Outbox {
             next += 1;
         }
         self.make_room(now)
+    }
+
+    /// Takes away what those who were killed left half written; it is no message, and was put in again.
+    fn sweep(&self, now: Timestamp) {
+        for folder in [&self.dir, &self.dir.join(QUEUE)] {
+            let files = fs::read_dir(folder).into_iter().flatten().flatten();
+            let drafts = files.map(|file| file.path()).filter(|path| {
+                path.extension().is_some_and(|kind| kind == write::DRAFT)
+                    && read::is_left(path, now, WRITTEN)
+            });
+            for draft in drafts {
+                let _ = fs::remove_file(draft); // it is in nobody's way
+            }
+        }
     }
 
     /// Drops the oldest until the rest is within bounds. They are counted first: whoever is killed in

@@ -8,7 +8,13 @@ use crate::config::Format;
 use agentctl_core::wire::Event;
 use jiff::Timestamp;
 use proptest::prelude::*;
-use std::{cell::RefCell, collections::BTreeMap, path::Path};
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 /// What happens next.
 #[derive(Clone, Debug)]
@@ -199,4 +205,19 @@ fn bytes_are_bounded_too_and_the_newest_stays() {
     assert!(
         told[0].message.ends_with(&format!("there was no room, and {} were dropped", 20 - left))
     );
+}
+
+#[test]
+fn what_the_killed_left_half_written_is_swept_once_it_is_old() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Old), Limits::USUAL);
+    post.put(&notices(&[ended("e1", "s")])).expect("a disk");
+    let queue = folder.path().join("outbox/--url/queue");
+    let old = queue.join("0000000000000009-s-e9.7-0.draft");
+    let new = queue.join("0000000000000009-s-e9.8-0.draft");
+    fs::write(&new, "{").expect("a file");
+    let long_ago = SystemTime::now() - Duration::from_secs(2 * 3600);
+    fs::File::create(&old).and_then(|file| file.set_modified(long_ago)).expect("a file");
+    post.put(&notices(&[ended("e2", "s")])).expect("a disk");
+    assert_eq!((old.exists(), new.exists(), post.summary().waiting), (false, true, 2));
 }
