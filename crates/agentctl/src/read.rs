@@ -15,9 +15,14 @@ pub(crate) const LONGEST: u64 = 64 << 10;
 
 /// What is in a file: one of ours, no link, no pipe, and not long.
 pub(crate) fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
+    within(path, LONGEST)
+}
+
+/// The same for one that may be longer.
+pub(crate) fn within<T: DeserializeOwned>(path: &Path, longest: u64) -> io::Result<T> {
     let file = open(path)?;
     let stat = file.metadata()?;
-    let wrong = match stat.is_file() && stat.len() <= LONGEST {
+    let wrong = match stat.is_file() && stat.len() <= longest {
         false => Some("it is no file of ours"),
         true => (stat.uid() != geteuid().as_raw()).then_some("it belongs to another user"),
     };
@@ -25,7 +30,7 @@ pub(crate) fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
         return Err(io::Error::other(why));
     }
     let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes)?;
+    file.take(longest).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)
 }
 

@@ -15,6 +15,7 @@ use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Environment variables, passed in rather than read.
@@ -172,6 +173,15 @@ pub enum Use {
     Mapped(PathBuf),
 }
 
+/// What a process has used so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// Time of processors, its own and the kernel's for it.
+    pub cpu: Duration,
+    /// Bytes of memory that it has now.
+    pub memory: u64,
+}
+
 /// Reads of the process table. Everything but the table is asked for one process at a time.
 pub trait Kernel {
     /// The one pass of this command; every later question is about what it saw.
@@ -210,6 +220,10 @@ pub trait Kernel {
     /// The number of the user it runs as.
     fn owner(&self, _: &ProcKey) -> Told<u32> {
         Err(CannotTell("this host does not say whose it is".to_owned()))
+    }
+    /// What it has used so far, without what it started.
+    fn spent(&self, _: &ProcKey) -> Told<Spent> {
+        Err(CannotTell("this host does not say what it uses".to_owned()))
     }
     /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
     fn is_over(&self, of: &ProcKey) -> bool;

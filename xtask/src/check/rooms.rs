@@ -36,8 +36,13 @@ const ROOMS: &[Room] = &[
     Room { name: "config", may: &[], core_not: &["host", "derive", "policy"] },
     Room { name: "shim", may: &["host"], core_not: &["agents", "derive"] },
     Room { name: "ops", may: &["git", "host", "intents", "shim"], core_not: &[] },
-    Room { name: "notify", may: &["intents"], core_not: &["agents", "derive"] },
-    Room { name: "daemon", may: &["ops", "host", "intents", "notify", "web"], core_not: &[] },
+    Room { name: "notify", may: &["config"], core_not: &["agents", "derive"] },
+    Room { name: "metrics", may: &["notify", "ops"], core_not: &["agents", "derive"] },
+    Room {
+        name: "daemon",
+        may: &["ops", "host", "intents", "config", "notify", "metrics", "web"],
+        core_not: &[],
+    },
     Room { name: "view", may: &[], core_not: NOT_FOR_FACES },
     Room { name: "fleet", may: &["ops", "view"], core_not: NOT_FOR_FACES },
     Room { name: "tui", may: &["ops", "view", "fleet"], core_not: NOT_FOR_FACES },
@@ -45,7 +50,7 @@ const ROOMS: &[Room] = &[
     Room { name: "mcp", may: &["ops", "view", "fleet"], core_not: NOT_FOR_FACES },
     Room {
         name: "cli",
-        may: &["ops", "view", "tui", "web", "mcp", "fleet", "daemon", "shim", "config"],
+        may: &["ops", "view", "tui", "web", "mcp", "fleet", "daemon", "shim", "config", "notify", "metrics"],
         core_not: NOT_FOR_FACES,
     },
 ];

@@ -26,6 +26,7 @@ pub(super) const FOR_TESTS: &[Need] = &[
     Need { command: "ps", package: "procps" },
     Need { command: "zsh", package: "zsh" },
     Need { command: "fish", package: "fish" },
+    Need { command: "prometheus", package: "prometheus" },
     Need { command: "groff", package: "groff-base" },
     Need { command: "node", package: "nodejs" },
     Need { command: "npm", package: "npm" },

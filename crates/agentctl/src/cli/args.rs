@@ -6,6 +6,7 @@ mod hooks;
 mod launch;
 mod slots;
 mod upkeep;
+mod webhook;
 mod worktree;
 
 pub(super) use daemon::{Daemon, DaemonCommand, Supervisor, Unit, UnitFile};
@@ -13,6 +14,7 @@ pub(super) use fuse::{Fuse, FuseCommand, FuseList, FuseSet, OnExpire};
 pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
 pub(super) use launch::{Launch, Resume, What};
 pub(super) use upkeep::{Lock, Locks, Prune, Unlock};
+pub(super) use webhook::{Webhook, WebhookCommand, WebhookTest, Which};
 pub(super) use worktree::{Clean, Compare, Diff, InTree, Trees, Worktree};
 
 pub(super) use crate::patience::{Patience, duration};
@@ -94,6 +96,10 @@ pub(super) enum Command {
     Fuses(FuseList),
     /// Keep fuses and deadlines, and answer on a socket, while nobody looks
     Daemon(Daemon),
+    /// Show who is told what happens, and try whether they hear it
+    Webhook(Webhook),
+    /// Show figures for Prometheus, or serve them
+    Metrics(super::metrics::Metrics),
     /// List the worktrees of a repository, or remove those that can be proved safe
     Worktree(Worktree),
     /// Show what a session changed: committed, uncommitted and untracked

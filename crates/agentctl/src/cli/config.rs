@@ -5,7 +5,7 @@ use super::{
     run::Outcome,
 };
 use crate::{
-    config::{self, Value},
+    config::{self, Value, host_only},
     error::Error,
     view,
 };
@@ -23,7 +23,7 @@ pub(super) fn run(args: &Config) -> Outcome {
 /// What holds for a launch in this directory; what is not heeded is told.
 pub(super) fn read(dir: Option<&Path>) -> Result<config::Config, Error> {
     let config = config::read(dir)?;
-    for note in config.notes.iter().filter(|note| !note.quiet) {
+    for note in &config.notes {
         view::warning(&format!("{}:{}", note.path.display(), note.text));
     }
     Ok(config)
@@ -33,11 +33,11 @@ fn show(args: &Show) -> Outcome {
     let config = config::read(args.at.cwd.as_deref())?;
     let setting =
         |((key, part), set): (&(config::Key, Option<String>), &config::Setting)| Setting {
-            key: match part {
-                Some(part) => format!("{}.{}", key.name(), view::config::name(part)),
-                None => key.name().to_owned(),
-            },
+            key: key.full_name(part.as_deref().map(view::config::name).as_deref()),
             value: match &set.value {
+                // What is shown is copied into bug reports.
+                Value::Text(_) if *key == config::Key::WebhookSecret => "***".into(),
+                Value::Text(url) if *key == config::Key::WebhookUrl => host_only(url).into(),
                 Value::Text(text) => text.as_str().into(),
                 Value::Switch(on) => (*on).into(),
                 Value::List(all) => all.clone().into(),

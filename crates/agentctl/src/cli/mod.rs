@@ -17,12 +17,14 @@ mod list;
 mod locks;
 mod logs;
 mod man;
+mod metrics;
 mod prune;
 mod run;
 mod send;
 mod status;
 mod stop;
 mod wait;
+mod webhook;
 mod worktree;
 
 pub(crate) use run::main;

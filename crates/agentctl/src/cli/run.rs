@@ -3,7 +3,7 @@
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand};
 use super::{
     attach, completions, config, daemon, decide, diff, doctor, events, explain, fuse, hook, launch,
-    list, locks, logs, man, prune, send, status, stop, wait, worktree,
+    list, locks, logs, man, metrics, prune, send, status, stop, wait, webhook, worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -71,6 +71,8 @@ fn run(cli: Cli) -> Outcome {
         Command::Fuse(args) => fuse::run(here, args),
         Command::Fuses(args) => fuse::list(here, &args),
         Command::Daemon(args) => daemon::run(here, cli.portable, args),
+        Command::Webhook(args) => webhook::run(&args),
+        Command::Metrics(args) => metrics::run(here, &args),
         Command::Worktree(args) => worktree::run(here, &args),
         Command::Diff(args) => diff::run(here, &args),
         Command::Compare(args) => diff::compare(here, &args),
@@ -113,6 +115,7 @@ impl Command {
             Self::Fuse(args) => args.wants_json(),
             Self::Fuses(args) => args.json,
             Self::Daemon(args) => args.wants_json(),
+            Self::Webhook(args) => args.wants_json(),
             Self::Worktree(args) => args.wants_json(),
             Self::Diff(args) => args.json,
             Self::Compare(args) => args.json,
@@ -123,7 +126,7 @@ impl Command {
                 ConfigCommand::Path(args) => args.json,
             },
             Self::Shim(_) | Self::Answer => false,
-            Self::Completions(_) | Self::Man(_) => false,
+            Self::Completions(_) | Self::Man(_) | Self::Metrics(_) => false,
         }
     }
 }

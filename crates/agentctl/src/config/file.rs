@@ -1,7 +1,7 @@
 //! One file: what is set in it and where, what nobody knows, and what cannot be.
 
 use super::{
-    key::{Key, TABLES, nearest},
+    key::{Key, TABLES, WEBHOOKS, nearest},
     value::{Holds, Raw, Value},
 };
 use std::ops::Range;
@@ -33,8 +33,6 @@ pub(super) struct Content {
     pub(super) unknown: Vec<Remark>,
     /// What cannot be so.
     pub(super) wrong: Vec<Remark>,
-    /// What is understood and has no effect.
-    pub(super) idle: Vec<Remark>,
 }
 
 /// Reads the text of a file.
@@ -69,6 +67,12 @@ impl Reader<'_> {
 
     fn table(&mut self, above: &str, table: &DeTable<'_>) {
         for (name, value) in table {
+            let below =
+                above == WEBHOOKS && Key::named(&format!("{above}.{}", name.get_ref())).is_none();
+            if let (true, DeValue::Table(keys)) = (below, value.get_ref()) {
+                self.webhook(name.get_ref(), name.span(), keys);
+                continue;
+            }
             let full = match above {
                 "" => name.get_ref().to_string(),
                 _ => format!("{above}.{}", name.get_ref()),
@@ -87,9 +91,34 @@ impl Reader<'_> {
                     self.content.wrong.push(remark);
                 }
                 (None, _) => {
-                    let meant = nearest(&full).map(|name| format!("; did you mean {name}?"));
-                    let what = format!("unknown key {full}{}", meant.unwrap_or_default());
-                    let remark = self.at(&from, what);
+                    let remark = self.unknown(&full, &from);
+                    self.content.unknown.push(remark);
+                }
+            }
+        }
+    }
+
+    fn unknown(&self, full: &str, at: &Range<usize>) -> Remark {
+        let meant = nearest(full).map(|name| format!("; did you mean {name}?"));
+        self.at(at, format!("unknown key {full}{}", meant.unwrap_or_default()))
+    }
+
+    /// The keys of a webhook that has a name.
+    fn webhook(&mut self, part: &str, at: Range<usize>, keys: &DeTable<'_>) {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if part.is_empty() || part.len() > 64 || !part.chars().all(plain) {
+            let what = format!("{WEBHOOKS}.{part}: a name is of letters, digits, - and _");
+            let remark = self.at(&at, what);
+            return self.content.wrong.push(remark);
+        }
+        for (name, value) in keys {
+            let (from, span) = (name.span(), value.span());
+            let full = format!("{WEBHOOKS}.{}", name.get_ref());
+            match Key::named(&full) {
+                Some(key) => self.part(key, Some(part), value.get_ref(), (&from, &span)),
+                None => {
+                    let full = format!("{WEBHOOKS}.{part}.{}", name.get_ref());
+                    let remark = self.unknown(&full, &from);
                     self.content.unknown.push(remark);
                 }
             }
@@ -117,13 +146,25 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, key: Key, value: &DeValue<'_>, at: (&Range<usize>, &Range<usize>)) {
+        let first = key.first();
+        self.part(key, first.as_deref(), value, at);
+    }
+
+    fn part(
+        &mut self,
+        key: Key,
+        part: Option<&str>,
+        value: &DeValue<'_>,
+        at: (&Range<usize>, &Range<usize>),
+    ) {
         match key.holds().of(&raw(value)) {
             Ok(value) => {
                 let line = Some(place(self.text, at.0.start).0);
-                self.content.entries.push(Entry { key, part: None, value, line });
+                let part = part.map(str::to_owned);
+                self.content.entries.push(Entry { key, part, value, line });
             }
             Err(why) => {
-                let remark = self.at(at.1, format!("{}: {why}", key.name()));
+                let remark = self.at(at.1, format!("{}: {why}", key.full_name(part)));
                 self.content.wrong.push(remark);
             }
         }

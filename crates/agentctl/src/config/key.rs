@@ -31,6 +31,18 @@ pub(crate) enum Key {
     HookTimeout,
     /// Directories whose project files may set everything.
     Trust,
+    /// Where a webhook is sent to.
+    WebhookUrl,
+    /// What it is signed with.
+    WebhookSecret,
+    /// Which events it is told of.
+    WebhookFilter,
+    /// In which words.
+    WebhookFormat,
+    /// The desktop shows what happens.
+    Desktop,
+    /// Which events it shows.
+    DesktopFilter,
 }
 
 /// Whether the file of a project may set it.
@@ -45,7 +57,13 @@ pub(super) enum Project {
 }
 
 /// Tables that hold keys.
-pub(super) const TABLES: &[&str] = &["launch", "hooks"];
+pub(super) const TABLES: &[&str] = &["launch", "hooks", WEBHOOKS, "notify"];
+/// The table of webhooks: each has a table of its own in it, and a name by that.
+pub(super) const WEBHOOKS: &str = "webhook";
+/// The name of the webhook whose keys stand in that table itself, as variables and agentctl 1.x set it.
+pub(super) const FIRST: &str = "default";
+/// Why no project's file may set where we tell of other sessions.
+const OURS: &str = "it would tell of the sessions of other projects";
 
 impl Key {
     /// All, in the order of their names in a file.
@@ -63,6 +81,12 @@ impl Key {
         Self::OnComplete,
         Self::HookTimeout,
         Self::Trust,
+        Self::WebhookUrl,
+        Self::WebhookSecret,
+        Self::WebhookFilter,
+        Self::WebhookFormat,
+        Self::Desktop,
+        Self::DesktopFilter,
     ];
 
     /// With its table.
@@ -81,7 +105,32 @@ impl Key {
             Self::OnComplete => "hooks.on_complete",
             Self::HookTimeout => "hooks.timeout",
             Self::Trust => "trust",
+            Self::WebhookUrl => "webhook.url",
+            Self::WebhookSecret => "webhook.secret",
+            Self::WebhookFilter => "webhook.filter",
+            Self::WebhookFormat => "webhook.format",
+            Self::Desktop => "notify.desktop",
+            Self::DesktopFilter => "notify.filter",
         }
+    }
+
+    /// With its table, and with the name within that: of a pair behind it, of a webhook before its key.
+    pub(crate) fn full_name(self, part: Option<&str>) -> String {
+        match (part, self.name().strip_prefix("webhook.")) {
+            (Some(part), Some(last)) => format!("{WEBHOOKS}.{part}.{last}"),
+            (Some(part), None) => format!("{}.{part}", self.name()),
+            (None, _) => self.name().to_owned(),
+        }
+    }
+
+    /// It is one of a webhook's, of which there may be several.
+    pub(super) fn is_webhook(self) -> bool {
+        self.name().starts_with("webhook.")
+    }
+
+    /// The name within its table that a variable sets.
+    pub(super) fn first(self) -> Option<String> {
+        self.is_webhook().then(|| FIRST.to_owned())
     }
 
     /// The key of this name.
@@ -101,6 +150,10 @@ impl Key {
             | Holds::TimeOrNone
             | Holds::Switch
             | Holds::Folder
+            | Holds::Url
+            | Holds::Secret
+            | Holds::Filter
+            | Holds::Format
             | Holds::Command => {
                 Some(format!("AGENTCTL_{}", self.name().replace('.', "_").to_uppercase()))
             }
@@ -119,6 +172,11 @@ impl Key {
             Self::OnCreate | Self::OnComplete => Holds::Command,
             Self::HookTimeout => Holds::Time,
             Self::Trust => Holds::Folders,
+            Self::WebhookUrl => Holds::Url,
+            Self::WebhookSecret => Holds::Secret,
+            Self::WebhookFilter | Self::DesktopFilter => Holds::Filter,
+            Self::WebhookFormat => Holds::Format,
+            Self::Desktop => Holds::Switch,
         }
     }
 
@@ -136,6 +194,12 @@ impl Key {
             | Self::HookTimeout => Project::MayIfTrusted,
             Self::Cwd => Project::MayNot("it counts for launches in its own directory"),
             Self::Trust => Project::MayNot("nobody can vouch for themselves"),
+            Self::WebhookUrl
+            | Self::WebhookSecret
+            | Self::WebhookFilter
+            | Self::WebhookFormat
+            | Self::Desktop
+            | Self::DesktopFilter => Project::MayNot(OURS),
         }
     }
 
@@ -146,7 +210,8 @@ impl Key {
             Self::Agent => text("claude-code"),
             Self::Permission => text("default"),
             Self::HookTimeout => text("5m"),
-            Self::Steerable => Some(Value::Switch(false)),
+            Self::Steerable | Self::Desktop => Some(Value::Switch(false)),
+            Self::DesktopFilter => text("type=session.waiting,type=session.ended"),
             Self::Model
             | Self::Timeout
             | Self::Group
@@ -155,7 +220,11 @@ impl Key {
             | Self::Cwd
             | Self::OnCreate
             | Self::OnComplete
-            | Self::Trust => None,
+            | Self::Trust
+            | Self::WebhookUrl
+            | Self::WebhookSecret
+            | Self::WebhookFilter
+            | Self::WebhookFormat => None,
         }
     }
 }
@@ -210,6 +279,7 @@ mod tests {
         assert_eq!(nearest("hook"), Some("hooks"));
         assert_eq!(nearest("trusted"), Some("trust"));
         assert_eq!(nearest("launch.colour"), None);
-        assert_eq!(nearest("webhooks.url"), None);
+        assert_eq!(nearest("webhooks.uri"), Some("webhook.url"));
+        assert_eq!(nearest("notify.sound"), None);
     }
 }

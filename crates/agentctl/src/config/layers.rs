@@ -56,8 +56,6 @@ pub(crate) struct Note {
     pub(crate) path: PathBuf,
     /// The place in it and what is there, or a space and what is said of the whole.
     pub(crate) text: String,
-    /// Only for who asks what is set.
-    pub(crate) quiet: bool,
 }
 
 /// What holds where something is launched.
@@ -105,6 +103,14 @@ impl Config {
     /// What a key is set to.
     pub(crate) fn text(&self, key: Key) -> Option<&str> {
         match &self.settings.get(&(key, None))?.value {
+            Value::Text(text) => Some(text),
+            Value::Switch(_) | Value::List(_) => None,
+        }
+    }
+
+    /// The same for a name within its table.
+    pub(super) fn part(&self, key: Key, part: &str) -> Option<&str> {
+        match &self.settings.get(&(key, Some(part.to_owned())))?.value {
             Value::Text(text) => Some(text),
             Value::Switch(_) | Value::List(_) => None,
         }
@@ -200,7 +206,7 @@ impl Sources<'_> {
                 Ok(value) => {
                     let layer = Layer::Environment;
                     let origin = Origin { layer, path: None, line: None, variable: Some(name) };
-                    set.insert((*key, None), Setting { value, origin });
+                    set.insert((*key, key.first()), Setting { value, origin });
                 }
                 Err(why) => looked.wrong.push(format!("{name}: {why}")),
             }
@@ -243,7 +249,8 @@ impl Sources<'_> {
         for entry in never {
             let Project::MayNot(why) = entry.key.project() else { continue };
             let line = entry.line.unwrap_or_default();
-            looked.note(&path, format!("{line}: {} is ignored: {why}", entry.key.name()));
+            let name = entry.key.full_name(entry.part.as_deref());
+            looked.note(&path, format!("{line}: {name} is ignored: {why}"));
         }
         if let Some(first) = untrusted.first() {
             let line = first.line.unwrap_or_default();
@@ -266,7 +273,7 @@ impl Sources<'_> {
 
 impl Looked {
     fn note(&mut self, path: &Path, text: String) {
-        self.config.notes.push(Note { path: path.to_owned(), text, quiet: false });
+        self.config.notes.push(Note { path: path.to_owned(), text });
     }
 
     fn seen(&mut self, layer: Layer, path: &Path, state: FileState, message: Option<String>) {
@@ -312,10 +319,6 @@ impl Looked {
     fn add(&mut self, layer: Layer, path: &Path, content: Content) {
         for one in content.unknown {
             self.note(path, format!("{}: {}", one.line, one.what));
-        }
-        for one in content.idle {
-            let text = format!("{}: {}", one.line, one.what);
-            self.config.notes.push(Note { path: path.to_owned(), text, quiet: true });
         }
         for Entry { key, part, value, line } in content.entries {
             let origin = Origin { layer, path: Some(path.to_owned()), line, variable: None };

@@ -7,14 +7,14 @@ use super::{
 };
 use serde_json::Value as Json;
 
-/// Its names, and ours. Those without one mean nothing yet.
-const NAMES: &[(&str, Option<Key>)] = &[
-    ("adapter", Some(Key::Agent)),
-    ("model", Some(Key::Model)),
-    ("cwd", Some(Key::Cwd)),
-    ("timeout", Some(Key::Timeout)),
-    ("webhook_url", None),
-    ("webhook_secret", None),
+/// Its names, and ours.
+const NAMES: &[(&str, Key)] = &[
+    ("adapter", Key::Agent),
+    ("model", Key::Model),
+    ("cwd", Key::Cwd),
+    ("timeout", Key::Timeout),
+    ("webhook_url", Key::WebhookUrl),
+    ("webhook_secret", Key::WebhookSecret),
 ];
 
 /// Reads the text of that file.
@@ -43,13 +43,10 @@ pub(super) fn parse(text: &str) -> Content {
                 let what = format!("unknown key {name}");
                 content.unknown.push(wrong(line, column, what));
             }
-            Some(None) => {
-                let what = format!("{name} has no effect: there are no webhooks yet");
-                content.idle.push(wrong(line, column, what));
-            }
-            Some(Some(key)) => match held(key, value) {
+            Some(key) => match held(key, value) {
                 Ok(value) => {
-                    content.entries.push(Entry { key, part: None, value, line: Some(line) });
+                    let part = key.first();
+                    content.entries.push(Entry { key, part, value, line: Some(line) });
                 }
                 Err(why) => content.wrong.push(wrong(line, column, format!("{name}: {why}"))),
             },
@@ -81,19 +78,22 @@ mod tests {
 
     #[test]
     fn its_keys_are_ours_under_other_names() {
-        let text = "{\n \"adapter\": \"codex\",\n \"timeout\": 90,\n \"webhook_url\": \"x\",\n \"y\": 1\n}";
-        let word = |key, text: &str, line| Entry {
+        let text = "{\n \"adapter\": \"codex\",\n \"timeout\": 90,\n \"webhook_url\": \"http://x/\",\n \"y\": 1\n}";
+        let word = |key: Key, text: &str, line| Entry {
             key,
-            part: None,
+            part: key.first(),
             value: Value::Text(text.to_owned()),
             line: Some(line),
         };
         let remark = |line, what: &str| Remark { line, column: 2, what: what.to_owned() };
         let expected = Content {
-            entries: vec![word(Key::Agent, "codex", 2), word(Key::Timeout, "90s", 3)],
+            entries: vec![
+                word(Key::Agent, "codex", 2),
+                word(Key::Timeout, "90s", 3),
+                word(Key::WebhookUrl, "http://x/", 4),
+            ],
             unknown: vec![remark(5, "unknown key y")],
             wrong: Vec::new(),
-            idle: vec![remark(4, "webhook_url has no effect: there are no webhooks yet")],
         };
         assert_eq!(parse(text), expected);
     }

@@ -9,7 +9,9 @@ mod layers;
 mod legacy;
 mod project;
 mod value;
+mod webhook;
 
 pub(crate) use key::Key;
 pub(crate) use layers::{Config, Note, Setting, look, read};
-pub(crate) use value::Value;
+pub(crate) use value::{Value, is_url};
+pub(crate) use webhook::{Format, Secret, Webhook, host_only};

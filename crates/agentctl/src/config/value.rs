@@ -1,5 +1,6 @@
 //! What a key holds, and what it may hold.
 
+use super::webhook::{Format, filter};
 use crate::patience::{duration, patience};
 use agentctl_core::{agents, launch::Permission};
 use std::path::Path;
@@ -48,6 +49,14 @@ pub(super) enum Holds {
     Pairs,
     /// Directories.
     Folders,
+    /// Where to send something.
+    Url,
+    /// What something is signed with.
+    Secret,
+    /// Which events, as `events --filter` has it.
+    Filter,
+    /// The words of a webhook.
+    Format,
 }
 
 impl Holds {
@@ -63,6 +72,10 @@ impl Holds {
             Self::Folder => "a directory, in quotes, from the root or from ~",
             Self::Pairs => "a table of names with text, such as { team = \"web\" }",
             Self::Folders => "a list of directories, such as [\"~/work\"]",
+            Self::Url => "an address in quotes, such as \"https://example.org/hook\"",
+            Self::Secret => "text, in quotes",
+            Self::Filter => "words in quotes, such as \"type=session.ended,agent=codex\"",
+            Self::Format => "\"agentctl\", \"1.x\", \"slack\" or \"ntfy\"",
         }
     }
 
@@ -106,14 +119,35 @@ impl Holds {
                     _ => Err(format!("it holds {}", self.words())),
                 };
             }
+            Self::Url => is_url(text)?,
+            Self::Secret if text.is_empty() => return Err("it is empty".to_owned()),
+            Self::Filter => filter(text).map(|_| ())?,
+            Self::Format if Format::named(text).is_none() => {
+                return Err(format!("it holds {}", self.words()));
+            }
             Self::Pairs | Self::Folders => return Err(format!("it holds {}", self.words())),
-            Self::Agent | Self::Permission | Self::Command => {}
+            Self::Agent | Self::Permission | Self::Command | Self::Secret | Self::Format => {}
         }
         Ok(Value::Text(text.to_owned()))
     }
 }
 
-fn no_agent(name: &str) -> String {
+/// Where to send something. Whoever is told of a mistake is not told the words, which may hold a secret.
+pub(crate) fn is_url(text: &str) -> Result<(), String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    match text.parse::<ureq::http::Uri>() {
+        _ if text.contains(|c: char| c.is_control() || c.is_whitespace()) => {
+            Err("it must not hold spaces".to_owned())
+        }
+        _ if host.is_empty() => Err("it must begin with https:// or http:// and a host".to_owned()),
+        Err(_) => Err("it is no address".to_owned()),
+        Ok(_) => Ok(()),
+    }
+}
+
+pub(super) fn no_agent(name: &str) -> String {
     let names: Vec<&str> = agents::ALL.iter().map(|agent| agent.card().name).collect();
     format!("there is no agent {name:?}; there are {}", names.join(", "))
 }

@@ -13,7 +13,7 @@ pub(super) use process::{Door, boot, key_of};
 
 use super::Refused;
 use agentctl_core::{
-    host::{CannotTell, Env, Kernel, OpenFile, Table, Told, Use},
+    host::{CannotTell, Env, Kernel, OpenFile, Spent, Table, Told, Use},
     ident::ProcKey,
 };
 use rustix::process::geteuid;
@@ -86,6 +86,10 @@ impl Kernel for Proc {
 
     fn owner(&self, of: &ProcKey) -> Told<u32> {
         self.door(of)?.owner()
+    }
+
+    fn spent(&self, of: &ProcKey) -> Told<Spent> {
+        self.door(of)?.spent()
     }
 
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {

@@ -11,8 +11,8 @@ use crate::places;
 use agentctl_core::{
     control::Unheard,
     host::{
-        Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Stat, Table, Tables, Talk,
-        Told, Use,
+        Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Spent, Stat, Table,
+        Tables, Talk, Told, Use,
     },
     ident::ProcKey,
     receipt::{Launched, Stopped},
@@ -147,6 +147,10 @@ impl<K: Kernel> Kernel for Machine<K> {
 
     fn owner(&self, of: &ProcKey) -> Told<u32> {
         self.kernel.owner(of)
+    }
+
+    fn spent(&self, of: &ProcKey) -> Told<Spent> {
+        self.kernel.spent(of)
     }
 
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {

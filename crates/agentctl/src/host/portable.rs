@@ -5,7 +5,7 @@
 
 use super::Refused;
 use agentctl_core::{
-    host::{CannotTell, Env, Kernel, OpenFile, Process, Table, Told},
+    host::{CannotTell, Env, Kernel, OpenFile, Process, Spent, Table, Told},
     ident::ProcKey,
 };
 use jiff::Timestamp;
@@ -16,6 +16,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
+    time::Duration,
 };
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
@@ -100,6 +101,13 @@ impl Kernel for Portable {
         let kind = ProcessRefreshKind::nothing().with_user(UpdateKind::Always);
         self.ask(of, kind, |process| {
             process.effective_user_id().or_else(|| process.user_id()).map(|user| **user)
+        })
+    }
+
+    fn spent(&self, of: &ProcKey) -> Told<Spent> {
+        self.ask(of, ProcessRefreshKind::nothing().with_memory().with_cpu(), |process| {
+            let cpu = Duration::from_millis(process.accumulated_cpu_time());
+            Some(Spent { cpu, memory: process.memory() })
         })
     }
 

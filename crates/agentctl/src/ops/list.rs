@@ -13,7 +13,10 @@ use agentctl_core::{
     wire::{SCHEMA, Session, Sessions, StateName},
 };
 use jiff::{SignedDuration, Timestamp};
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 /// How far back is looked where nobody says.
 const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -123,18 +126,33 @@ impl Ask {
     }
 }
 
+/// How long it took to look at an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timed {
+    pub(crate) agent: &'static str,
+    pub(crate) time: Duration,
+}
+
 /// Lists sessions.
 pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
+    timed(here, ask).0
+}
+
+/// The same, with how long each agent took that answered in time.
+pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
     let (history, depth) = (ask.history, ask.depth);
     let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
+        let began = Instant::now();
         let mut survey = Survey::new(agent, host, env, history);
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
         let (sessions, unread) = observe::sessions(&survey, &candidates, depth);
-        (sessions, observe::problems(&mut survey, unread))
+        let problems = observe::problems(&mut survey, unread);
+        (sessions, problems, Timed { agent: agent.card().name, time: began.elapsed() })
     });
     let answered = seen.late.is_empty();
-    let (mut sessions, mut problems) = (Vec::new(), seen.late);
-    for (found, troubles) in seen.found {
+    let (mut sessions, mut problems, mut times) = (Vec::new(), seen.late, Vec::new());
+    for (found, troubles, time) in seen.found {
+        times.push(time);
         sessions.extend(found);
         problems.extend(troubles);
     }
@@ -155,7 +173,7 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
             session.tokens = None; // some agents tell them for nothing: the answer is the same for all
         }
     }
-    Sessions { schema: SCHEMA, sessions, orphans, problems }
+    (Sessions { schema: SCHEMA, sessions, orphans, problems }, times)
 }
 
 /// A file may have been touched without a line being written: the newest line decides.

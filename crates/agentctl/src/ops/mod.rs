@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod events;
 mod fifo;
 pub(crate) mod fuses;
+pub(crate) mod gauges;
 mod here;
 pub(crate) mod hook;
 mod interrupt;

@@ -20,6 +20,7 @@ mod paint;
 pub(crate) mod prune;
 pub(crate) mod status;
 pub(crate) mod table;
+pub(crate) mod webhooks;
 mod words;
 pub(crate) mod worktree;
 

@@ -312,8 +312,8 @@ fn the_file_of_1_x_counts_where_there_is_no_newer_one() {
     let launched = agents.ask(&["launch", "-p", "hi", "--json"]);
     assert_eq!((launched.code, launched.stderr.as_str()), (Some(0), ""), "{launched:#?}");
     assert!(launched.json()["session"]["deadline"].is_string());
-    let shown = agents.ask(&["config", "show"]).stderr;
-    assert!(shown.contains(":5: webhook_url has no effect: there are no webhooks yet"), "{shown}");
+    let url = agents.set("webhook.default.url");
+    assert_eq!((&url["value"], &url["line"]), (&json!("https://example.org"), &json!(5)));
     agents.write(USER, "");
     assert_eq!(agents.set("launch.timeout"), Value::Null);
     let files = agents.ask(&["config", "path", "--json"]).json()["files"].clone();

@@ -15,6 +15,7 @@ mod prune;
 mod session;
 mod stall;
 mod state;
+mod webhooks;
 mod worktree;
 
 pub use answers::{
@@ -35,6 +36,7 @@ pub use prune::{Pruned, Swept};
 pub use session::{Around, Because, Session};
 pub use stall::{Doing, Stall};
 pub use state::{StateName, Status};
+pub use webhooks::{Webhook, WebhookRetries, WebhookTest, WebhookTests, Webhooks};
 pub use worktree::{
     AtWork, Check, CleanProof, Cleaned, Cleaning, NewWorktree, Verdict, Worktree, Worktrees,
 };

@@ -6,13 +6,14 @@ use super::{
     stat::Line,
 };
 use agentctl_core::{
-    host::{CannotTell, Env, OpenFile, Told},
+    host::{CannotTell, Env, OpenFile, Spent, Told},
     ident::ProcKey,
 };
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
     fs::{AtFlags, CWD, Mode, OFlags, RawDir, fstat, openat, readlinkat, statat},
     io::{Errno, read},
+    param::{clock_ticks_per_second, page_size},
 };
 use std::{
     collections::BTreeMap,
@@ -22,10 +23,15 @@ use std::{
     mem::MaybeUninit,
     os::unix::ffi::OsStringExt,
     path::PathBuf,
+    time::Duration,
 };
 
 /// Place of [`Line::field`] with the device of its terminal.
 const TERMINAL: usize = 7;
+/// Places of [`Line::field`] with the time it has used, in clock ticks, and its memory in pages.
+const OWN_TIME: usize = 14;
+const KERNEL_TIME: usize = 15;
+const PAGES: usize = 24;
 /// Places of [`Line::field`] that are zero until the program is loaded.
 const ARGUMENTS_END: usize = 49;
 const ENVIRONMENT_END: usize = 51;
@@ -145,6 +151,18 @@ impl<'a> Door<'a> {
     /// The effective user.
     pub(super) fn owner(&self) -> Told<u32> {
         self.ask(fstat(&self.dir)).map(|found| found.st_uid)
+    }
+
+    /// What it has used, from the same line that says who it is.
+    pub(super) fn spent(&self) -> Told<Spent> {
+        let numbers = self.look(|line| {
+            Some((line.field(OWN_TIME)?, line.field(KERNEL_TIME)?, line.field(PAGES)?))
+        })?;
+        let (own, kernel, pages) =
+            numbers.ok_or_else(|| CannotTell("what it uses is not told".to_owned()))?;
+        let ticks = own.saturating_add(kernel).saturating_mul(1000);
+        let cpu = Duration::from_millis(ticks / clock_ticks_per_second().max(1));
+        Ok(Spent { cpu, memory: pages.saturating_mul(page_size() as u64) })
     }
 
     /// The device of its terminal.

@@ -186,3 +186,17 @@ fn what_sysinfo_does_not_know_is_not_empty() {
     kernel.open_files(&key).expect_err("it knows no open files");
     kernel.lockers("/".as_ref()).expect_err("it knows no locks");
 }
+
+#[test]
+fn what_a_process_uses_is_told_of_that_very_one() {
+    let child = Running::start(Command::new("sh").args(["-c", "while :; do :; done"]));
+    for kernel in fresh() {
+        let key = child.key(&*kernel);
+        let spent = until("it has worked for a while", || {
+            kernel.spent(&key).ok().filter(|spent| spent.cpu.as_millis() >= 50)
+        });
+        assert!((64 << 10..64 << 20).contains(&spent.memory), "{spent:?}");
+        let other = ProcKey { start: key.start + 1, ..key };
+        assert!(kernel.spent(&other).is_err());
+    }
+}

@@ -27,6 +27,8 @@ pub(super) const COMMANDS: &[&str] = &[
     "fuse",
     "fuses",
     "daemon",
+    "webhook",
+    "metrics",
     "worktree",
     "diff",
     "compare",

@@ -234,6 +234,11 @@ fn answers_about_hooks_and_settings_are_as_their_schemas_say() {
     let id = launched["session"]["id"].as_str().expect("an id");
     valid(home, "status", &["status", id, "--json"]);
     valid(home, "hook", &["hook", "run", id, "--name", "on-create", "--force", "--json"]);
+    home.write(".config/agentctl/config.toml", "webhook.x.secret = 'x'\nnotify.desktop = true\n");
+    agents.own();
+    valid(home, "webhook-list", &["webhook", "list", "--json"]);
+    valid(home, "webhook-test", &["webhook", "test", "--json"]);
+    valid(home, "webhook-retry", &["webhook", "retry", "--json"]);
     home.write(".config/agentctl/config.toml", "[");
     agents.own();
     valid(home, "config-path", &["config", "path", "--json"]);

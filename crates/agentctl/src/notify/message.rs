@@ -1,0 +1,167 @@
+//! What is said of an event, in the words of each format. Pure.
+
+use crate::config::Format;
+use agentctl_core::{
+    text::one_line,
+    wire::{Event, EventKind, Session, StateName},
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// So much of a prompt is told.
+const SUMMARY: usize = 200;
+
+/// Something that happened, and to whom it is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Notice<'a> {
+    pub(crate) event: &'a Event,
+    /// Everybody is told, whatever they want to hear: a person asked for it, by a fuse.
+    pub(crate) to_all: bool,
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Message {
+    /// The name of what happened.
+    pub(super) kind: String,
+    /// What the body is.
+    pub(super) content_type: String,
+    /// In a few words of ours.
+    pub(super) title: String,
+    /// Somebody should look now.
+    pub(super) urgent: bool,
+    pub(super) body: String,
+}
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    /// A webhook of this format.
+    Format(Format),
+    /// The desktop.
+    Desktop,
+}
+
+/// What is said of an event.
+pub(super) fn message(event: &Event, words: Words) -> Message {
+    let (content_type, body) = match words {
+        Words::Format(Format::Event) => (JSON, serde_json::to_string(event).unwrap_or_default()),
+        Words::Format(Format::Old) => (JSON, old(event).to_string()),
+        Words::Format(Format::Slack) => (JSON, slack(&line(event))),
+        Words::Format(Format::Ntfy) | Words::Desktop => (TEXT, line(event)),
+    };
+    let agent = event.session.as_ref().map_or("agentctl", |session| &session.agent);
+    Message {
+        kind: event.kind.name().to_owned(),
+        content_type: content_type.to_owned(),
+        title: format!("{agent} {}", event.kind.name()),
+        urgent: event.kind == EventKind::Waiting
+            || event.kind == EventKind::Ended
+                && matches!(event.after, Some(StateName::Failed | StateName::Died)),
+        body,
+    }
+}
+
+/// What is said to see whether somebody listens.
+pub(super) fn trial(id: &str, at: Timestamp, words: Words) -> Message {
+    const KIND: &str = "webhook.test";
+    const LINE: &str = "this is a test of agentctl";
+    let (content_type, body) = match words {
+        Words::Format(Format::Event) => {
+            (JSON, json!({"schema": 1, "type": KIND, "id": id, "at": at}).to_string())
+        }
+        Words::Format(Format::Old) => {
+            let told = json!({
+                "hook_type": KIND, "session_id": "test", "adapter": "agentctl",
+                "duration_seconds": 0, "exit_status": "stopped", "summary": LINE,
+                "meta": {}, "timestamp": at,
+            });
+            (JSON, told.to_string())
+        }
+        Words::Format(Format::Slack) => (JSON, slack(LINE)),
+        Words::Format(Format::Ntfy) | Words::Desktop => (TEXT, LINE.to_owned()),
+    };
+    Message {
+        kind: KIND.to_owned(),
+        content_type: content_type.to_owned(),
+        title: "agentctl test".to_owned(),
+        urgent: false,
+        body,
+    }
+}
+
+const JSON: &str = "application/json";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// The payload of agentctl 1.x, which knew one event: what has ended was `stopped`.
+fn old(event: &Event) -> Value {
+    let ended = event.kind == EventKind::Ended;
+    let hook_type = if ended { "session.stopped" } else { event.kind.name() };
+    let session = event.session.as_deref();
+    let lock = event.lock.as_ref();
+    let id = session.and_then(|session| session.id.as_ref());
+    let id = id.or(lock.and_then(|lock| lock.session_id.as_ref()));
+    let cwd = session.and_then(|session| session.cwd.as_ref()).or(lock.map(|lock| &lock.directory));
+    let began = session.and_then(|session| session.started_at);
+    let ended = session.and_then(|session| session.ended_at).unwrap_or(event.at);
+    let seconds = began.map_or(0, |began| ended.duration_since(began).as_secs().max(0));
+    let prompt = session.and_then(|session| session.prompt.as_deref());
+    json!({
+        "hook_type": hook_type,
+        "session_id": id,
+        "cwd": cwd.map(|cwd| cwd.to_string_lossy()),
+        "adapter": session.map(|session| &session.adapter),
+        "duration_seconds": seconds,
+        "exit_status": session.map(|session| session.status),
+        "summary": prompt.map(|prompt| prompt.chars().take(SUMMARY).collect::<String>()),
+        "meta": session.map(meta).unwrap_or_default(),
+        "timestamp": event.at,
+    })
+}
+
+/// What 1.x carried along for whoever launched it.
+fn meta(session: &Session) -> Map<String, Value> {
+    let callback = session.callback.clone().unwrap_or_default();
+    let pairs = [
+        ("openclaw_callback_session_key", callback.session),
+        ("openclaw_callback_agent_id", callback.agent),
+        ("group", session.group.clone()),
+        ("launch_id", session.launch_id.clone()),
+    ];
+    let told = pairs.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
+    told.collect()
+}
+
+/// Slack takes `<!channel>` for an order, and asks for these three to be escaped.
+fn slack(line: &str) -> String {
+    let text = line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    json!({ "text": text }).to_string()
+}
+
+/// What happened, in a line for people.
+fn line(event: &Event) -> String {
+    let Some(session) = event.session.as_deref() else { return other(event) };
+    let name = session.id.as_deref().unwrap_or("a session without a name");
+    let ended = event.kind == EventKind::Ended;
+    let what = match event.after.filter(|_| event.kind != EventKind::Changed) {
+        Some(after) if ended => format!("ended: {}", after.name()),
+        Some(after) => format!("is {}", after.name()),
+        None => event.kind.name().to_owned(),
+    };
+    let exit = session.exit_code.filter(|_| ended);
+    let exit = exit.map(|code| format!(", exit {code}")).unwrap_or_default();
+    let cwd = session.cwd.as_ref().map(|cwd| format!(", in {}", cwd.display())).unwrap_or_default();
+    let about = session.title.as_ref().or(session.prompt.as_ref());
+    let about = about.map(|text| one_line(text).chars().take(SUMMARY).collect::<String>());
+    let about = about.map(|text| format!(": {text}")).unwrap_or_default();
+    one_line(&format!("{} {name} {what}{exit}{cwd}{about}", session.agent))
+}
+
+fn other(event: &Event) -> String {
+    let what = event.kind.name();
+    match &event.lock {
+        Some(lock) => one_line(&format!("{what}: {}", lock.directory.display())),
+        None => what.to_owned(),
+    }
+}
