@@ -15,6 +15,7 @@ pub(super) struct Need {
 
 /// What tests and the rest of setup start.
 pub(super) const FOR_TESTS: &[Need] = &[
+    Need { command: "git", package: "git" },
     Need { command: "tmux", package: "tmux" },
     Need { command: "screen", package: "screen" },
     Need { command: "setsid", package: "util-linux" },

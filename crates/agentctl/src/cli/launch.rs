@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Kind},
     ops::{
         self, Here,
-        launch::{Ask, Place, Wanted},
+        launch::{Ask, Place, Source},
         wait::Until,
     },
     view,
@@ -99,13 +99,12 @@ fn place(here: &Here, args: &Launch, agent: &dyn Agent, cwd: &Path) -> Result<Pl
         };
     };
     let repo = directory(here, repo, "use --worktree to name a directory of a repository")?;
-    let named = args.tree.branch.clone();
-    let branch = named.clone().unwrap_or_default();
-    let wanted = Wanted::new(&repo, cwd, branch, args.tree.base_branch.clone())?;
-    Ok(Place::Wanted(match named {
-        Some(_) => wanted,
-        None => wanted.on_fresh_branch(agent.card().binary)?,
-    }))
+    let source = Source::new(&repo, cwd)?;
+    let branch = match &args.tree.branch {
+        Some(branch) => branch.clone(),
+        None => source.fresh_branch(agent.card().binary)?,
+    };
+    Ok(Place::Wanted(source.on(branch, args.tree.base_branch.clone())))
 }
 
 /// Goes on with a session.

@@ -9,7 +9,11 @@ use super::{
 };
 use crate::error::{Error, Kind};
 use agentctl_core::text::one_line;
-use std::{ffi::OsStr, fs, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// A worktree that is asked for.
 pub(crate) struct NewTree<'a> {
@@ -17,6 +21,8 @@ pub(crate) struct NewTree<'a> {
     pub(crate) branch: &'a str,
     /// What a new branch starts from; else what is checked out where it was asked.
     pub(crate) base: Option<&'a str>,
+    /// A directory that it must have; the top has none above it.
+    pub(crate) below: &'a Path,
 }
 
 /// A worktree that was made, or with [`Repo::plan`] would be.
@@ -50,6 +56,12 @@ impl Repo {
             }
         }
         let base_commit = base.commit;
+        if !self.has_dir(&base_commit, new.below)? {
+            let (dir, commit) = (one_line(&new.below.to_string_lossy()), &base_commit[..12]);
+            let what = format!("{dir} is not in the commit {commit} that the worktree starts from");
+            return Err(Error::new(Kind::Usage, what)
+                .hint("commit it first, or leave --cwd out to work at the top"));
+        }
         let path = beside(&self.main, new.branch, |path| fs::symlink_metadata(path).is_err());
         let mut notes: Vec<String> = base.note.into_iter().collect();
         notes.extend(self.notes(new, &base_commit, there.is_some())?);

@@ -44,7 +44,7 @@ impl Repo {
     }
 
     /// A commit has a directory of this name.
-    pub(crate) fn has_dir(&self, commit: &str, below: &Path) -> Result<bool, Error> {
+    pub(super) fn has_dir(&self, commit: &str, below: &Path) -> Result<bool, Error> {
         if below.as_os_str().is_empty() {
             return Ok(true);
         }

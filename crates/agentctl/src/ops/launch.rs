@@ -7,7 +7,7 @@ mod start;
 mod tree;
 
 pub(crate) use many::{Slot, fresh_group, group_of, many};
-pub(crate) use tree::{Place, Wanted};
+pub(crate) use tree::{Place, Source, Wanted};
 
 use super::{
     Here,
@@ -241,11 +241,6 @@ pub(crate) fn bound_to() -> Option<String> {
         (_, true) => Some("this container".to_owned()),
         (Some(_) | None, false) => None,
     }
-}
-
-/// A name for a branch that hardly anybody has.
-fn fresh_branch(begin: &str) -> String {
-    format!("try/{begin}-{}", &fresh_id()[..6])
 }
 
 fn fresh_id() -> String {

@@ -96,11 +96,16 @@ impl Stage {
         started.iter().map(|one| one.wait(LIMIT).success()).collect()
     }
 
-    /// The session of a key, once it is listed.
+    /// The session of a key, once it is listed. OpenClaw 2026.9.6 makes the tables of a new store one by
+    /// one: until all are there it cannot be read, and `list` says so.
     fn of_key(&self, key: &str) -> String {
+        let root = self.sandbox.root().to_string_lossy().into_owned();
         self.sandbox.wait_for(&format!("session {key}"), LIMIT, || {
-            let all = self.list(&["--all"]);
-            let found = all.iter().find(|one| one["title"] == format!("agent:main:{key}"))?;
+            let all =
+                self.sandbox.agentctl(&["list", "--all", "--json", "--timeout", "none"]).json();
+            let own = all["sessions"].as_array()?.iter();
+            let mut own = own.filter(|one| one.to_string().contains(&root));
+            let found = own.find(|one| one["title"] == format!("agent:main:{key}"))?;
             Some(found["id"].as_str()?.to_owned())
         })
     }

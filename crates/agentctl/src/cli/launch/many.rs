@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Kind},
     ops::{
         self, Here,
-        launch::{Ask, Begun, Place, Slot, Wanted},
+        launch::{Ask, Begun, Place, Slot, Source, Wanted},
     },
     places, view,
 };
@@ -78,14 +78,14 @@ impl<'a> Several<'a> {
         let group = group.or_else(|| args.key.as_deref().map(ops::launch::group_of));
         let group = group.unwrap_or_else(|| ops::launch::fresh_group(here));
         let repo = args.tree.worktree.as_deref().unwrap_or(&common.cwd);
-        let tree = Wanted::new(repo, &common.cwd, String::new(), None)?;
+        let source = Source::new(repo, &common.cwd)?;
         let names = matrix::names(&slots);
         let slots = slots.into_iter().zip(names).map(|(slot, name)| {
             let branch = match &slot.branch {
                 Some(branch) => branch.clone(),
-                None => tree.free(&matrix::branch(&group, &name))?,
+                None => source.free_branch(&matrix::branch(&group, &name))?,
             };
-            let tree = tree.on(branch, args.tree.base_branch.clone().or(slot.base.clone()));
+            let tree = source.on(branch, args.tree.base_branch.clone().or(slot.base.clone()));
             let ask = Ask { group: Some(group.clone()), ..common.ask(slot, &name, tree) };
             Ok(Slot { name, ask })
         });
@@ -122,11 +122,11 @@ impl<'a> Several<'a> {
             problems.extend(view::hooks::problems(session));
             uncreated |= is_uncreated(session);
         }
-        if !what.json {
-            view::problems(&problems);
-        }
-        if what.json {
-            view::json(&Launches { schema: wire::SCHEMA, group: self.group, slots, problems })?;
+        match what.json {
+            true => {
+                view::json(&Launches { schema: wire::SCHEMA, group: self.group, slots, problems })?
+            }
+            false => view::problems(&problems),
         }
         Ok(match failed.first() {
             None if !good => Kind::No.code(),

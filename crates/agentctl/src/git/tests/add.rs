@@ -8,7 +8,7 @@ use crate::{
 use std::{fs, os::unix::fs::PermissionsExt, thread};
 
 fn new(branch: &str) -> NewTree<'_> {
-    NewTree { branch, base: None }
+    NewTree { branch, base: None, below: std::path::Path::new("") }
 }
 
 fn repo(folder: &Folder) -> Repo {

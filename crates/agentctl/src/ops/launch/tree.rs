@@ -1,6 +1,6 @@
 //! A worktree of its own for a launch: made with it, and taken back if it fails.
 
-use super::Ask;
+use super::{Ask, fresh_id};
 use crate::{
     error::{Error, Kind},
     git::{NewTree, Repo, Tree},
@@ -21,24 +21,25 @@ pub(crate) enum Place {
     Made(Tree),
 }
 
+/// Where worktrees are to be made: a repository, and a directory of it to work in.
+pub(crate) struct Source {
+    repo: Repo,
+    /// The directory, below the top of the worktree.
+    below: PathBuf,
+}
+
 /// A worktree that is to be made.
 #[derive(Clone)]
 pub(crate) struct Wanted {
     repo: Repo,
+    below: PathBuf,
     branch: String,
     base: Option<String>,
-    /// The directory to work in, below the top of the worktree.
-    below: PathBuf,
 }
 
-impl Wanted {
-    /// Of the repository of `repo`, for work in `cwd`, which is a directory of it.
-    pub(crate) fn new(
-        repo: &Path,
-        cwd: &Path,
-        branch: String,
-        base: Option<String>,
-    ) -> Result<Self, Error> {
+impl Source {
+    /// The repository of `repo`, for work in `cwd`, which is a directory of it.
+    pub(crate) fn new(repo: &Path, cwd: &Path) -> Result<Self, Error> {
         let repo = Repo::find(repo).map_err(|why| match why.kind {
             Kind::Io => Error { kind: Kind::NotStarted, ..why },
             _ => why,
@@ -50,51 +51,34 @@ impl Wanted {
             Error::new(Kind::Usage, what)
                 .hint("with --worktree, --cwd names a directory of that repository")
         })?;
-        Ok(Self { repo, branch, base, below })
+        Ok(Self { repo, below })
     }
 
-    /// The same on another branch.
-    pub(crate) fn on(&self, branch: String, base: Option<String>) -> Self {
-        Self { branch, base, ..self.clone() }
+    /// A worktree of it on this branch.
+    pub(crate) fn on(&self, branch: String, base: Option<String>) -> Wanted {
+        Wanted { repo: self.repo.clone(), below: self.below.clone(), branch, base }
     }
 
-    /// A name like this that no branch has.
-    pub(crate) fn free(&self, name: &str) -> Result<String, Error> {
-        let mut free = name.to_owned();
-        for count in 2.. {
-            if self.repo.commit(&format!("refs/heads/{free}"))?.is_none() {
-                break;
-            }
-            free = format!("{name}-{count}");
-        }
-        Ok(free)
+    /// A branch of this name, or one like it that nobody has.
+    pub(crate) fn free_branch(&self, name: &str) -> Result<String, Error> {
+        let more = (2..).map(|count| format!("{name}-{count}"));
+        unused(&self.repo, std::iter::once(name.to_owned()).chain(more))
     }
 
-    /// On a branch of this beginning that nobody has.
-    pub(crate) fn on_fresh_branch(self, begin: &str) -> Result<Self, Error> {
-        let mut fresh = || super::fresh_branch(begin);
-        let branch = unused(&self.repo, &mut fresh)?;
-        Ok(Self { branch, ..self })
+    /// A branch of this beginning that nobody has.
+    pub(crate) fn fresh_branch(&self, begin: &str) -> Result<String, Error> {
+        unused(&self.repo, std::iter::repeat_with(|| format!("try/{begin}-{}", &fresh_id()[..6])))
     }
+}
 
+impl Wanted {
     fn new_tree(&self) -> NewTree<'_> {
-        NewTree { branch: &self.branch, base: self.base.as_deref() }
+        NewTree { branch: &self.branch, base: self.base.as_deref(), below: &self.below }
     }
 
     /// The ask, as it would be with the worktree; nothing is made.
     pub(super) fn planned(&self, ask: &Ask) -> Result<Ask, Error> {
-        Ok(self.with(ask, self.plan()?))
-    }
-
-    fn plan(&self) -> Result<Tree, Error> {
-        let tree = self.repo.plan(&self.new_tree())?;
-        if !self.repo.has_dir(&tree.base_commit, &self.below)? {
-            let (dir, commit) = (one_line(&self.below.to_string_lossy()), &tree.base_commit[..12]);
-            let what = format!("{dir} is not in the commit {commit} that the worktree starts from");
-            return Err(Error::new(Kind::Usage, what)
-                .hint("commit it first, or leave --cwd out to work at the top"));
-        }
-        Ok(tree)
+        Ok(self.with(ask, self.repo.plan(&self.new_tree())?))
     }
 
     /// Makes the worktree, and launches in it; takes it back if that fails.
@@ -104,7 +88,6 @@ impl Wanted {
         ask: &Ask,
         launch: impl FnOnce(&Ask) -> Result<T, Error>,
     ) -> Result<(T, NewWorktree), Error> {
-        self.plan()?;
         let half = PutOff::new();
         let made = self.repo.add_worktree(&self.new_tree());
         let tree = match (made, PutOff::came()) {
@@ -145,9 +128,10 @@ impl Wanted {
 }
 
 /// The first of these names that no branch has: one that is there would be taken over.
-fn unused(repo: &Repo, names: &mut dyn FnMut() -> String) -> Result<String, Error> {
+fn unused(repo: &Repo, names: impl IntoIterator<Item = String>) -> Result<String, Error> {
+    let mut names = names.into_iter();
     loop {
-        let name = names();
+        let name = names.next().expect("names do not end");
         if repo.commit(&format!("refs/heads/{name}"))?.is_none() {
             return Ok(name);
         }
@@ -184,8 +168,7 @@ mod tests {
         git(&["commit", "-q", "--allow-empty", "-m", "one"]);
         git(&["branch", "try/a"]);
         let repo = Repo::find(folder.path()).expect("it is one");
-        let mut names = ["try/a", "try/a", "try/b"].into_iter().map(str::to_owned);
-        let found = unused(&repo, &mut || names.next().expect("one of them is free"));
-        assert_eq!(found.ok().as_deref(), Some("try/b"));
+        let names = ["try/a", "try/a", "try/b"].map(str::to_owned);
+        assert_eq!(unused(&repo, names).ok().as_deref(), Some("try/b"));
     }
 }
