@@ -65,6 +65,7 @@ pub(super) struct List {
     status: Vec<String>,
     cwd: Vec<PathBuf>,
     group: Vec<String>,
+    stalled: bool,
     sort: Option<String>,
     limit: Option<usize>,
     timeout: Option<String>,
@@ -194,6 +195,7 @@ pub(super) fn list(portable: bool, params: List) -> Result<Sessions, Fault> {
         statuses: params.status,
         dirs: params.cwd,
         groups: params.group,
+        stalled: params.stalled,
         order: order.transpose()?,
         limit: params.limit,
     };

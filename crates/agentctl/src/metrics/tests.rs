@@ -35,6 +35,7 @@ fn ended(id: &str, after: StateName, seconds: i64) -> Event {
         after: Some(after),
         session: Some(Box::new(session)),
         lock: None,
+        fuse: None,
         from: None,
         to: None,
     }

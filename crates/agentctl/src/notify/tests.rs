@@ -53,6 +53,7 @@ pub(crate) fn session(id: &str) -> Session {
         log: None,
         deadline: None,
         overdue: false,
+        stall: None,
         hooks: Vec::new(),
         callback: Some(agentctl_core::receipt::Callback {
             session: Some("key".to_owned()),
@@ -76,6 +77,7 @@ fn event(kind: EventKind, id: &str, session: Option<Session>) -> Event {
         after,
         session: session.map(Box::new),
         lock: None,
+        fuse: None,
         from: None,
         to: None,
     }

@@ -106,6 +106,7 @@ mod tests {
             full: true,
             sessions: Vec::new(),
             spared: Vec::new(),
+            missed: Vec::new(),
             locks: Vec::new(),
             fuses: fuses.to_vec(),
             machine: String::new(),

@@ -74,6 +74,7 @@ fn what_is_told_of_a_record_makes_sense() {
             spared: Vec::new(),
             missed: Vec::new(),
             locks: Vec::new(),
+            fuses: Vec::new(),
             machine: "here".to_owned(),
         };
         let told = Cursor::since(always()).tell(&look);
