@@ -1,20 +1,45 @@
 //! Files of ours, whole or not at all, and for their owner only.
 
 use crate::read::LONGEST;
+use rustix::{fs::OFlags, process::geteuid};
 use serde::Serialize;
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions, Permissions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
 /// What files end with that are not yet, or never became, what they are for.
 pub(crate) const DRAFT: &str = "draft";
 
-/// Makes a directory that only its owner may enter.
+/// Makes a directory that only its owner may enter. One that is there must be ours: in another user's he
+/// could put links, and files that we then take for our own.
 pub(crate) fn make_dir(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let (stat, own) = (fs::metadata(dir)?, geteuid());
+    if stat.uid() != own.as_raw() && !own.is_root() {
+        return Err(io::Error::other("it belongs to another user"));
+    }
+    if stat.uid() == own.as_raw() && stat.mode() & 0o022 != 0 {
+        fs::set_permissions(dir, Permissions::from_mode(stat.mode() & 0o7755))?;
+    }
+    Ok(())
+}
+
+/// Opens a file to add to it, and makes it if it is not there. No link is followed.
+pub(crate) fn append(path: &Path) -> io::Result<File> {
+    ours(OpenOptions::new().append(true), path)
+}
+
+/// Opens a file to lock it, and makes it if it is not there; likewise.
+pub(crate) fn lockable(path: &Path) -> io::Result<File> {
+    ours(OpenOptions::new().read(true).write(true), path)
+}
+
+fn ours(open: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).expect("flags are small");
+    open.create(true).mode(0o600).custom_flags(flags).open(path)
 }
 
 /// Writes a file as a whole, and returns once it is on the disk.

@@ -21,7 +21,12 @@ pub fn in_the_way<'a>(locks: &'a [Lock], directory: &Path, sharing: Sharing) -> 
         LockKind::Session => sharing == Sharing::Alone,
     };
     let there = locks.iter().filter(|lock| covers(lock, directory)).filter(weighs);
-    there.min_by_key(|lock| (std::cmp::Reverse(lock.kind), lock.since))
+    // Whatever tells two apart, so that the order in which they were found changes nothing.
+    let told = |lock: &&'a Lock| (&lock.directory, &lock.agent, &lock.session_id, lock.pid);
+    there.min_by(|a, b| {
+        let heaviest = b.kind.cmp(&a.kind).then_with(|| a.since.cmp(&b.since));
+        heaviest.then_with(|| told(a).cmp(&told(b)))
+    })
 }
 
 /// A person locks a directory with all that is below it; a session has only the one it works in.

@@ -120,7 +120,7 @@ pub struct Stopped {
 impl Exit {
     /// The code a shell would show.
     pub fn shown(&self) -> Option<i32> {
-        self.code.or(self.signal.map(|signal| 128 + signal))
+        self.code.or(self.signal.map(|signal| signal.saturating_add(128)))
     }
 }
 

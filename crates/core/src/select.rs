@@ -5,7 +5,7 @@ use crate::{
     proof::{Rule, Source},
     wire::{Because, Session, StateName, Status},
 };
-use std::{cmp::Reverse, path::PathBuf};
+use std::{cmp::Reverse, collections::HashMap, path::PathBuf};
 
 /// What a person or a script asked for by a state or a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,25 +234,28 @@ pub fn choose(name: &Name, sessions: Vec<Session>) -> Choice {
     }
 }
 
-/// How much of each id must be shown to tell it from the others, at least `short` characters.
+/// How much of each id must be shown to tell it from the others, at least `short` characters. Names are
+/// read without regard to case, and so are they told apart here.
 pub fn shortest(ids: &[&str], short: impl Fn(usize) -> usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..ids.len()).collect();
-    order.sort_by_key(|&at| ids[at]);
-    let mut lengths: Vec<usize> = (0..ids.len()).map(&short).collect();
+    // The same id twice is one: nothing tells them apart but the directory.
+    let mut order: Vec<(String, &str)> =
+        ids.iter().map(|id| (id.to_ascii_lowercase(), *id)).collect();
+    order.sort();
+    order.dedup();
+    let mut needed: HashMap<&str, usize> = HashMap::new();
     for pair in order.windows(2) {
-        let (a, b) = (ids[pair[0]], ids[pair[1]]);
-        if a == b {
-            continue; // the same id twice: nothing tells them apart but the directory
-        }
-        let needed = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count() + 1;
-        for &at in pair {
-            lengths[at] = lengths[at].max(needed);
+        let (a, b) = (&pair[0].0, &pair[1].0);
+        let alike = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        for (_, id) in pair {
+            let known = needed.entry(id).or_default();
+            *known = (*known).max(alike + 1);
         }
     }
-    let whole = |(length, id): (usize, &&str)| {
+    let whole = |(at, id): (usize, &&str)| {
+        let length = needed.get(id).copied().unwrap_or_default().max(short(at));
         (length..id.len()).find(|&at| id.is_char_boundary(at)).unwrap_or(id.len())
     };
-    lengths.into_iter().zip(ids).map(whole).collect()
+    ids.iter().enumerate().map(whole).collect()
 }
 
 #[cfg(test)]

@@ -2,5 +2,6 @@
 
 pub mod demo;
 pub mod fixture;
+pub mod hostile;
 pub mod model;
 pub mod sandbox;

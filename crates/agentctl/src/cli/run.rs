@@ -10,7 +10,7 @@ use crate::{
     ops::{Here, list::Words},
     shim, view,
 };
-use agentctl_core::wire::Decided;
+use agentctl_core::{text::many_lines, wire::Decided};
 use clap::Parser;
 use std::{panic, process::ExitCode, time::Duration};
 
@@ -34,7 +34,13 @@ pub(crate) fn main() -> ExitCode {
             view::report(&error, true);
             return ExitCode::from(Kind::Usage.code());
         }
-        Err(why) => why.exit(),
+        Err(why) => {
+            if why.use_stderr() && harmless(&why) != why.render().to_string() {
+                view::refusal(&harmless(&why));
+                return ExitCode::from(Kind::Usage.code());
+            }
+            why.exit()
+        }
     };
     let json = cli.command.wants_json();
     match run(cli) {
@@ -44,6 +50,11 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::from(if error.silent { 0 } else { error.kind.code() })
         }
     }
+}
+
+/// What is wrong with the words, without what in them would steer a terminal.
+fn harmless(why: &clap::Error) -> String {
+    many_lines(&why.render().to_string())
 }
 
 fn run(cli: Cli) -> Outcome {
@@ -128,5 +139,30 @@ impl Command {
             Self::Shim(_) | Self::Answer => false,
             Self::Completions(_) | Self::Man(_) | Self::Metrics(_) => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentctl_core::text::is_hostile;
+    use agentctl_testkit::hostile;
+
+    /// Words may come from a script that took them from anywhere.
+    #[test]
+    fn any_words_are_understood_or_refused_harmlessly() {
+        let run = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            let words = ["agentctl"].into_iter().chain(text.split('\n'));
+            match Cli::try_parse_from(words) {
+                Ok(cli) => drop((cli.command.wants_json(), cli.command.limit())),
+                Err(why) => {
+                    let shown = harmless(&why);
+                    let steers = |c| is_hostile(c) && !matches!(c, '\n' | '\t');
+                    assert!(!shown.contains(steers), "{shown:?}");
+                }
+            }
+        };
+        hostile::holds(&hostile::Target::new("words", run), 1_000);
     }
 }

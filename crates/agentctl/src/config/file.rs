@@ -194,6 +194,7 @@ pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agentctl_testkit::hostile;
 
     fn entry(key: Key, value: Value, line: usize) -> Entry {
         Entry { key, part: None, value, line: Some(line) }
@@ -281,5 +282,21 @@ mod tests {
             (2, "unknown key launch.modelx; did you mean launch.model?"),
         ];
         assert_eq!((told, content.wrong), (expected.to_vec(), Vec::new()));
+    }
+
+    /// A project's file may be anybody's.
+    #[test]
+    fn any_text_is_understood_or_refused_with_its_place() {
+        let run = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            let content = parse(&text);
+            for remark in content.wrong.iter().chain(&content.unknown) {
+                assert!(remark.line > 0 && remark.column > 0, "{remark:?}");
+                assert!(remark.line <= text.split('\n').count(), "{remark:?}");
+                assert!(!remark.what.contains('\n'), "{remark:?}");
+            }
+            assert!(content.wrong.is_empty() || !text.is_empty());
+        };
+        hostile::holds(&hostile::Target::new("config", run), 3_000);
     }
 }

@@ -5,15 +5,13 @@ use crate::{
     error::{Error, Kind},
     host::Waited,
     places,
-    write::make_dir,
+    write::{append, make_dir},
 };
 use agentctl_core::wire::{Daemon, Problem, SCHEMA};
 use serde_json::Value;
 use std::{
-    env,
-    fs::{self, OpenOptions},
+    env, fs,
     io::{self, Read, Seek, SeekFrom},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
@@ -122,8 +120,7 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
             .hint("make its directory writable for you, or set AGENTCTL_HOME")
     };
     make_dir(&state).map_err(failed)?;
-    let open = OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
-    let errors = open.map_err(failed)?;
+    let errors = append(&log).map_err(failed)?;
     let before = errors.metadata().map_or(0, |stat| stat.len());
     let mut command = Command::new(env::current_exe().map_err(failed)?);
     command.args(["daemon", "run", "--detached"]).arg(&log).current_dir("/");

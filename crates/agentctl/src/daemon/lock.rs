@@ -6,7 +6,7 @@ use super::VERSION;
 use crate::{
     error::{Error, Kind},
     read,
-    write::make_dir,
+    write::{lockable, make_dir},
 };
 use rustix::{
     fs::{FlockOperation, flock},
@@ -14,9 +14,8 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Read, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -48,9 +47,7 @@ impl Lock {
     /// Takes it, or says who has it.
     pub(super) fn take(state: &Path) -> Result<Self, Error> {
         let path = state.join(NAME);
-        let mut open = OpenOptions::new();
-        open.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = make_dir(state).and_then(|()| open.open(&path)).map_err(|why| {
+        let file = make_dir(state).and_then(|()| lockable(&path)).map_err(|why| {
             Error::new(Kind::Io, format!("cannot write {}: {why}", path.display()))
                 .hint("make it writable for you, or set AGENTCTL_HOME")
         })?;

@@ -1,11 +1,11 @@
 //! Lines of the daemon's own, each with its time: to standard error, or to a file that does not grow for ever.
 
+use crate::write::append;
 use agentctl_core::text::one_line;
 use jiff::{Timestamp, Unit};
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
     path::Path,
     sync::{Mutex, PoisonError},
 };
@@ -25,8 +25,7 @@ impl Log {
     /// Appends to this file, or to standard error.
     pub(super) fn open(path: Option<&Path>) -> io::Result<Self> {
         let Some(path) = path else { return Ok(Self::Stderr) };
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        Ok(Self::File(Mutex::new(file)))
+        Ok(Self::File(Mutex::new(append(path)?)))
     }
 
     /// One line; what is in it may come from anybody.

@@ -152,3 +152,27 @@ fn answer(mut stream: &TcpStream, status: &str, page: &str, only_head: bool) -> 
     }
     stream.flush()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentctl_testkit::hostile;
+
+    /// Only who names this machine, in one plain head, is shown the page.
+    #[test]
+    fn any_head_is_answered_and_only_ours_with_the_page() {
+        let run = |head: &[u8]| {
+            for remote in [true, false] {
+                let Ok(_) = judge(head, remote) else { continue };
+                let text = String::from_utf8_lossy(head).to_ascii_lowercase();
+                let hosts: Vec<&str> =
+                    text.lines().filter_map(|line| line.strip_prefix("host:")).collect();
+                assert_eq!(hosts.len(), 1, "{text:?}");
+                let host = hosts[0].trim_start();
+                let ours = ["localhost", "127.", "[::1]", "[::ffff:127.", "::1", "[0", "0:"];
+                assert!(remote || ours.iter().any(|name| host.starts_with(name)), "{host:?}");
+            }
+        };
+        hostile::holds(&hostile::Target::new("http", run), 5_000);
+    }
+}

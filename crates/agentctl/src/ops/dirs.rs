@@ -4,15 +4,15 @@ use super::{Here, locks};
 use crate::{
     error::{Error, Kind},
     places,
-    write::make_dir,
+    write::{lockable, make_dir},
 };
 use agentctl_core::{policy, text::one_line};
 use rustix::fs::{FlockOperation, flock};
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read, Seek, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Stdio,
     thread,
@@ -80,9 +80,7 @@ impl Claimed {
 
     fn open(path: PathBuf) -> Result<Self, Error> {
         loop {
-            let mut open = OpenOptions::new();
-            open.read(true).write(true).create(true).truncate(false).mode(0o600);
-            let file = open.open(&path).map_err(|why| unwritable(&path, &why))?;
+            let file = lockable(&path).map_err(|why| unwritable(&path, &why))?;
             let held = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
             // Whoever had it before has removed it since: nobody else would meet us there.
             if !held || file.metadata().is_ok_and(|stat| stat.nlink() > 0) {

@@ -7,7 +7,7 @@ use super::{run::bound, stops};
 use crate::{
     branch::branch,
     host::{Grip, end, key_of},
-    write::{fresh, whole},
+    write::{append, fresh, whole},
 };
 use agentctl_core::{
     launch::{OF_A_REPOSITORY, Signal},
@@ -19,11 +19,9 @@ use jiff::Timestamp;
 use rustix::process::{Pid, Signal as Kernel, kill_process_group};
 use std::{
     ffi::OsString,
-    fs::{File, OpenOptions},
     io::{self, Write},
     os::unix::{
         ffi::OsStringExt,
-        fs::OpenOptionsExt,
         process::{CommandExt, ExitStatusExt},
     },
     path::{Path, PathBuf},
@@ -97,7 +95,7 @@ impl Errand<'_> {
     }
 
     fn start(&self, command: &str, log: &Path) -> io::Result<Child> {
-        let (out, twin) = match open(log).and_then(|log| Ok((log.try_clone()?, log))) {
+        let (out, twin) = match append(log).and_then(|log| Ok((log.try_clone()?, log))) {
             Ok((log, twin)) => (Stdio::from(log), Stdio::from(twin)),
             Err(_) => (Stdio::null(), Stdio::null()),
         };
@@ -166,14 +164,10 @@ fn begun() -> io::Result<Ran> {
     Ok(Ran::new(Timestamp::now(), by))
 }
 
-fn open(log: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(log)
-}
-
 /// A line of ours between others' output.
 fn say(log: &Path, text: &str) {
     let _ =
-        open(log).and_then(|mut log| log.write_all(format!("\n[agentctl] {text}\n").as_bytes()));
+        append(log).and_then(|mut log| log.write_all(format!("\n[agentctl] {text}\n").as_bytes()));
 }
 
 fn words(end: &HookEnd) -> String {

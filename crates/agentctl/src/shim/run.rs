@@ -8,7 +8,7 @@
 use super::{Orders, Report, hooks, hooks::Errand, stops::stopped};
 use crate::{
     host::{Grip, end, key_of, one},
-    write::whole,
+    write::{append, whole},
 };
 use agentctl_core::{
     launch::Mark,
@@ -28,10 +28,7 @@ use std::{
     io::{self, Read, Write},
     os::{
         fd::AsFd,
-        unix::{
-            fs::OpenOptionsExt,
-            process::{CommandExt, ExitStatusExt},
-        },
+        unix::process::{CommandExt, ExitStatusExt},
     },
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
@@ -126,7 +123,7 @@ fn stay(path: &Path) -> u8 {
 
 /// As long as somebody holds on to the log, the agent's end will be seen, and its hook run.
 fn watched(log: &Path) -> io::Result<File> {
-    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log)?;
+    let log = append(log)?;
     flock(&log, FlockOperation::LockExclusive)?;
     Ok(log)
 }
@@ -159,7 +156,7 @@ fn become_it(path: &Path) -> u8 {
 }
 
 fn start(orders: &Orders) -> Result<Command, String> {
-    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&orders.log);
+    let log = append(&orders.log);
     let log = log.map_err(|why| format!("cannot open {}: {why}", orders.log.display()))?;
     let twin = log.try_clone().map_err(|why| why.to_string())?;
     let [program, words @ ..] = orders.argv.as_slice() else {

@@ -26,5 +26,5 @@ pub(crate) mod worktree;
 
 pub(crate) use json::{json, raw};
 pub(crate) use notes::{
-    note, nothing_alive, nothing_matches, orphans, problems, report, report_bug, warning,
+    note, nothing_alive, nothing_matches, orphans, problems, refusal, report, report_bug, warning,
 };

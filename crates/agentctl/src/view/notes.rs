@@ -45,6 +45,11 @@ pub(crate) fn note(text: &str) {
     say(&format!("note: {}", one_line(text)));
 }
 
+/// What is wrong with the words of a command; it is safe to show, and has its own lines.
+pub(crate) fn refusal(text: &str) {
+    say(text.trim_end());
+}
+
 /// Something that is not as a person may have meant it.
 pub(crate) fn warning(text: &str) {
     say(&format!("{} {}", Paint::stderr().asking("warning:"), one_line(text)));

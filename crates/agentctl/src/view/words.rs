@@ -143,6 +143,12 @@ pub(super) fn count(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agentctl_core::{
+        derive::derive,
+        evidence::{Evidence, Reading, Record, Tool, Turn},
+        text::is_hostile,
+        wire::Around,
+    };
 
     #[test]
     fn ages_have_one_unit() {
@@ -156,5 +162,43 @@ mod tests {
         assert_eq!(ago(86_400 * 13), "13d");
         assert_eq!(ago(86_400 * 300), "42w");
         assert_eq!(age(None, now), "-");
+    }
+
+    fn session(id: &str) -> Session {
+        let record = Record::of(Turn::None);
+        let seen = Evidence {
+            agent: "codex".to_owned(),
+            id: Some(id.to_owned()),
+            record: Reading::Read(Box::new(record)),
+            holders: Vec::new(),
+            lost: Vec::new(),
+            suspects: Vec::new(),
+            absence: None,
+            blind: None,
+            tool: Tool::NotAsked,
+            stop: None,
+            prompted: None,
+        };
+        let verdict = derive(&seen);
+        Session::new(seen, verdict, Around::default())
+    }
+
+    /// Whatever an agent calls its sessions, nothing of it steers a terminal.
+    #[test]
+    fn nothing_hostile_is_shown() {
+        let run = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let mut session = session(&text);
+            session.cwd = Some(text.clone().into());
+            (session.title, session.prompt) = (Some(text.clone()), Some(text.clone()));
+            let mut shown = names(&[&session, &self::session("s")]);
+            shown.extend([name(&session), subject(&session), state(&session)]);
+            shown.push(directory(session.cwd.as_deref()));
+            for shown in shown {
+                assert!(!shown.contains(is_hostile), "{shown:?}");
+            }
+        };
+        let target = agentctl_testkit::hostile::Target::new("view", run);
+        agentctl_testkit::hostile::holds(&target, 3_000);
     }
 }

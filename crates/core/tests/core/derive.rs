@@ -77,6 +77,32 @@ proptest! {
     }
 
     #[test]
+    fn no_record_ends_what_a_process_holds(
+        seen in some::evidence(), holder in some::holder(), record in some::reading(),
+    ) {
+        let holders = [vec![holder], seen.holders.clone()].concat();
+        let verdict = derive(&Evidence { holders, record, ..seen });
+        prop_assert!(verdict.live && !is_ended(&verdict.state), "{:?}", verdict.state);
+    }
+
+    #[test]
+    fn what_is_seen_twice_counts_once(seen in some::evidence()) {
+        let mut twice = seen.clone();
+        twice.holders.extend(seen.holders.clone());
+        twice.suspects.extend(seen.suspects.clone());
+        twice.lost.extend(seen.lost.clone());
+        prop_assert_eq!(derive(&seen).state, derive(&twice).state);
+    }
+
+    /// Who could hold it is never taken away by what else is known.
+    #[test]
+    fn more_suspects_end_nothing(seen in some::evidence(), suspect in some::suspect()) {
+        let suspects = [seen.suspects.clone(), vec![suspect]].concat();
+        let verdict = derive(&Evidence { suspects, ..seen });
+        prop_assert!(!is_ended(&verdict.state));
+    }
+
+    #[test]
     fn an_answer_has_reasons(seen in some::evidence()) {
         let never_prompted =
             matches!(&seen.record, Reading::Read(record) if record.turn == Turn::None);

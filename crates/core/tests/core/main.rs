@@ -2,4 +2,7 @@
 
 mod derive;
 mod event;
+mod lines;
+mod policy;
+mod select;
 mod some;

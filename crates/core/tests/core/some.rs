@@ -80,7 +80,7 @@ fn turn() -> impl Strategy<Value = Turn> {
     ]
 }
 
-fn reading() -> impl Strategy<Value = Reading> {
+pub(crate) fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![
         4 => turn().prop_map(|turn| Reading::Read(Box::new(Record::of(turn)))),
         1 => Just(Reading::Absent),
@@ -88,7 +88,7 @@ fn reading() -> impl Strategy<Value = Reading> {
     ]
 }
 
-fn holder() -> impl Strategy<Value = Holder> {
+pub(crate) fn holder() -> impl Strategy<Value = Holder> {
     let role = prop_oneof![
         Just(Role::Headless),
         Just(Role::Piped),
@@ -103,7 +103,7 @@ fn holder() -> impl Strategy<Value = Holder> {
     )
 }
 
-fn suspect() -> impl Strategy<Value = Suspect> {
+pub(crate) fn suspect() -> impl Strategy<Value = Suspect> {
     (key(), moment()).prop_map(|(key, since)| Suspect { key, since, silent: None })
 }
 

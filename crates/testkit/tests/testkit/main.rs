@@ -1,4 +1,5 @@
 //! The tests of the testkit itself.
 
 mod conformance;
+mod hostile;
 mod model;

@@ -152,4 +152,16 @@ mod tests {
             untold.map(|()| vec![])
         );
     }
+
+    #[test]
+    fn any_list_is_read() {
+        let run = |text: &[u8]| {
+            let held = parse(text);
+            assert!(held.len() <= text.split(|byte| *byte == b'\n').count());
+        };
+        agentctl_testkit::hostile::holds(
+            &agentctl_testkit::hostile::Target::new("locks", run),
+            3_000,
+        );
+    }
 }

@@ -80,4 +80,18 @@ mod tests {
             assert_eq!(told, Ok(vec![socket.local_addr().expect("it is bound")]));
         }
     }
+
+    #[test]
+    fn any_line_is_an_address_or_nothing() {
+        let run = |text: &[u8]| {
+            for line in String::from_utf8_lossy(text).lines() {
+                assert_eq!(place(line, &[]), None);
+                let _ = place(line, &[77]);
+            }
+        };
+        agentctl_testkit::hostile::holds(
+            &agentctl_testkit::hostile::Target::new("ports", run),
+            3_000,
+        );
+    }
 }

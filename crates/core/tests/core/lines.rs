@@ -1,0 +1,173 @@
+//! The line readers see what a plain split sees, however the file is handed over.
+
+use agentctl_core::{
+    host::Bytes,
+    lines::{Body, Flow, LIMIT, Line, Span, back, forward, head},
+};
+use proptest::prelude::*;
+use std::{
+    io::{self, Read},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+/// A file that hands over a few bytes at a time, and grows with every reading up to all that it has.
+#[derive(Debug)]
+struct Growing {
+    bytes: Vec<u8>,
+    /// How much was there when it was opened.
+    opened: usize,
+    /// So much at a time.
+    step: usize,
+    /// So much comes with each reading.
+    grows: usize,
+    read: AtomicUsize,
+}
+
+impl Bytes for Growing {
+    fn size(&self) -> u64 {
+        self.opened as u64
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        let readings = self.read.fetch_add(1, Ordering::Relaxed);
+        let there = (self.opened + readings * self.grows).min(self.bytes.len());
+        let at = usize::try_from(at).unwrap_or(usize::MAX).min(there);
+        let read = (there - at).min(buf.len()).min(self.step);
+        buf[..read].copy_from_slice(&self.bytes[at..at + read]);
+        Ok(read)
+    }
+}
+
+type Seen = (u64, u64, Option<Vec<u8>>);
+
+fn seen(line: &Line<'_>) -> Seen {
+    let held = match line.body {
+        Body::Whole(bytes) => Some(bytes.to_vec()),
+        Body::Huge(_) => None,
+    };
+    (line.at, line.size(), held)
+}
+
+fn plain(bytes: &[u8]) -> Vec<Seen> {
+    let mut at = 0;
+    let mut found = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if !line.is_empty() {
+            found.push((at, line.len() as u64, (line.len() <= LIMIT).then(|| line.to_vec())));
+        }
+        at += line.len() as u64 + 1;
+    }
+    found
+}
+
+fn upto_newline(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+}
+
+/// Lines of every size that matters: none, few bytes, around a step of the readers, beyond the limit.
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    let size = prop_oneof![
+        2 => Just(0usize),
+        8 => 1..60usize,
+        3 => 16_000..17_000usize,
+        1 => 250_000..280_000usize,
+        1 => LIMIT - 2..LIMIT + 3,
+        1 => LIMIT + 300_000..LIMIT + 300_009,
+    ];
+    let line = (size, any::<u8>().prop_filter("no newline", |byte| *byte != b'\n'), any::<bool>());
+    prop::collection::vec(line, 0..7).prop_map(|lines| {
+        let mut bytes = Vec::new();
+        let last = lines.len().saturating_sub(1);
+        for (number, (size, byte, whole)) in lines.into_iter().enumerate() {
+            bytes.extend(std::iter::repeat_n(byte, size));
+            if whole || number != last {
+                bytes.push(b'\n');
+            }
+        }
+        bytes
+    })
+}
+
+fn file() -> impl Strategy<Value = Growing> {
+    let step = prop_oneof![Just(usize::MAX), 1_000..70_000usize];
+    let part = prop_oneof![2 => Just(1.0f64), 1 => 0.0..1.0f64];
+    (content(), part, step, prop_oneof![Just(0usize), Just(100_000usize), 500_000..2_000_000usize])
+        .prop_map(|(bytes, part, step, grows)| {
+            let opened = (bytes.len() as f64 * part) as usize;
+            Growing { bytes, opened, step, grows, read: AtomicUsize::new(0) }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn from_the_end_they_are_what_was_there_at_opening(file in file()) {
+        let mut found = Vec::new();
+        back(&file, &mut |line| {
+            found.push(seen(&line));
+            Flow::Continue(())
+        }).expect("memory can be read");
+        found.reverse();
+        prop_assert!(found == plain(&file.bytes[..file.opened]));
+    }
+
+    /// However it grows meanwhile: what was seen is how a plain split begins, nothing is seen in part,
+    /// and going on from where it ended finds the rest.
+    #[test]
+    fn from_the_beginning_nothing_is_torn_lost_or_seen_twice(file in file()) {
+        let mut found = Vec::new();
+        let mut at = 0;
+        for _ in 0..50 {
+            at = forward(&file, at, &mut |line| {
+                found.push(seen(&line));
+                Flow::Continue(())
+            }).expect("memory can be read");
+            prop_assert_eq!(usize::try_from(at).expect("small"), upto_newline(&file.bytes[..at as usize]));
+        }
+        let whole = match file.grows {
+            0 => upto_newline(&file.bytes[..file.opened]),
+            _ => upto_newline(&file.bytes),
+        };
+        prop_assert_eq!(at, whole as u64);
+        prop_assert!(found == plain(&file.bytes[..whole]));
+    }
+
+    /// Whoever stops after some lines and goes on sees the same lines.
+    #[test]
+    fn stopping_and_going_on_changes_nothing(bytes in content(), stops in prop::collection::vec(1..4usize, 1..9)) {
+        let opened = bytes.len();
+        let file = Growing { bytes, opened, step: usize::MAX, grows: 0, read: AtomicUsize::new(0) };
+        let (mut at, mut found) = (0, Vec::new());
+        for stop in stops.iter().chain(&[usize::MAX]) {
+            let mut left = *stop;
+            at = forward(&file, at, &mut |line| {
+                found.push(seen(&line));
+                left -= 1;
+                if left == 0 { Flow::Break(()) } else { Flow::Continue(()) }
+            }).expect("memory can be read");
+        }
+        let all = plain(&file.bytes[..upto_newline(&file.bytes)]);
+        prop_assert!(found == all);
+        let mut first = Vec::new();
+        head(&file, 2, &mut |line| {
+            first.push(seen(line));
+            false
+        }).expect("memory can be read");
+        prop_assert!(first == all[..all.len().min(2)]);
+    }
+
+    #[test]
+    fn a_span_is_what_stands_there(bytes in content(), from in 0..300_000u64, size in 0..300_000u64) {
+        let opened = bytes.len();
+        let file = Growing { bytes, opened, step: 7_000, grows: 0, read: AtomicUsize::new(0) };
+        let mut read = Vec::new();
+        Span::new(&file, from, size).read_to_end(&mut read).expect("memory can be read");
+        let end = opened.min((from + size) as usize);
+        prop_assert!(read == file.bytes[(from as usize).min(end)..end]);
+    }
+}

@@ -1,0 +1,125 @@
+//! What is shown of an id means that session, and no other.
+
+use agentctl_core::{
+    derive::derive,
+    evidence::{Evidence, Reading, Record, Tool, Turn},
+    select::{Choice, Name, Order, choose, shortest, sort},
+    wire::{Around, Session},
+};
+use proptest::prelude::*;
+use std::{collections::BTreeSet, path::PathBuf};
+
+fn session(id: &str, dir: &str) -> Session {
+    let mut record = Record::of(Turn::None);
+    record.cwd = Some(PathBuf::from(dir));
+    let seen = Evidence {
+        agent: "agent".into(),
+        id: Some(id.to_owned()),
+        record: Reading::Read(Box::new(record)),
+        holders: Vec::new(),
+        lost: Vec::new(),
+        suspects: Vec::new(),
+        absence: None,
+        blind: None,
+        tool: Tool::NotAsked,
+        stop: None,
+        prompted: None,
+    };
+    let verdict = derive(&seen);
+    Session::new(seen, verdict, Around::default())
+}
+
+/// Ids as agents make them, some of which differ in their case alone or begin others; and odd ones.
+fn ids() -> impl Strategy<Value = BTreeSet<String>> {
+    prop::collection::btree_set("[aAbB0]{1,5}|ses_[aA0]{1,3}|[aé]{1,4}|[😀a]{1,3}", 1..12)
+}
+
+fn alike(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_is_shown_leads_back_to_it(ids in ids(), short in 1..4usize) {
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let all: Vec<Session> = ids.iter().map(|id| session(id, "/w")).collect();
+        for (id, length) in ids.iter().zip(shortest(&ids, |_| short)) {
+            prop_assert!(length >= short.min(id.len()));
+            let name = Name::parse(&id[..length]).expect("ids are names");
+            match choose(&name, all.clone()) {
+                Choice::One(found) => prop_assert_eq!(found.id.as_deref(), Some(*id)),
+                Choice::Nothing | Choice::Several(_) => {
+                    prop_assert!(false, "{:?} is shown for {id:?} of {ids:?}", &id[..length]);
+                }
+            }
+        }
+    }
+
+    /// Any beginning of an id, in any case, finds that session or tells that there are several.
+    #[test]
+    fn any_prefix_finds_it_or_is_ambiguous(ids in ids(), cut in 1..9usize, upper in any::<bool>()) {
+        let all: Vec<Session> = ids.iter().map(|id| session(id, "/w")).collect();
+        for id in &ids {
+            let Some(prefix) = id.get(..cut.min(id.len())) else { continue };
+            let prefix = if upper { prefix.to_ascii_uppercase() } else { prefix.to_owned() };
+            let meant = |other: &&String| {
+                other.get(..prefix.len()).is_some_and(|head| alike(head, &prefix))
+            };
+            let meant: Vec<&String> = ids.iter().filter(meant).collect();
+            let name = Name::parse(&prefix).expect("ids are names");
+            match choose(&name, all.clone()) {
+                Choice::One(found) => {
+                    let exact = found.id.as_ref() == Some(&prefix);
+                    prop_assert!(exact || meant.len() == 1 && found.id.as_ref() == Some(meant[0]));
+                }
+                Choice::Several(found) => {
+                    let mut found: Vec<String> = found.into_iter().filter_map(|one| one.id).collect();
+                    found.sort();
+                    prop_assert_eq!(found.iter().collect::<Vec<_>>(), meant);
+                }
+                Choice::Nothing => prop_assert!(false, "{prefix:?} does not find {id:?}"),
+            }
+        }
+    }
+
+    /// Where one id stands in two directories, the directory decides.
+    #[test]
+    fn a_directory_tells_two_of_one_id_apart(id in "[a-f0-9]{1,8}", order in any::<bool>()) {
+        let mut all = vec![session(&id, "/one"), session(&id, "/two")];
+        if order {
+            all.reverse();
+        }
+        let name = |text: &str| Name::parse(text).expect("ids are names");
+        let both = choose(&name(&id), all.clone());
+        prop_assert!(matches!(both, Choice::Several(found) if found.len() == 2));
+        match choose(&name(&format!("{id}@/two")), all) {
+            Choice::One(found) => prop_assert_eq!(found.cwd, Some(PathBuf::from("/two"))),
+            Choice::Nothing | Choice::Several(_) => prop_assert!(false, "the directory decides nothing"),
+        }
+    }
+
+    #[test]
+    fn no_name_leads_out_of_a_folder(text in "\\PC{0,12}|[./@a ]{0,8}|pid:[0-9-]{0,12}") {
+        if let Some(Name::Id { prefix, .. }) = Name::parse(&text) {
+            prop_assert!(!prefix.is_empty() && !prefix.contains('/'));
+        }
+    }
+
+    #[test]
+    fn the_order_of_sessions_changes_no_list(ids in ids(), turn in 0..12usize) {
+        let all: Vec<Session> = ids.iter().map(|id| session(id, "/w")).collect();
+        for order in [Order::Attention, Order::Updated, Order::Started, Order::State, Order::Agent, Order::Cwd] {
+            let (mut one, mut other) = (all.clone(), all.clone());
+            other.rotate_left(turn % all.len());
+            sort(&mut one, order);
+            sort(&mut other, order);
+            prop_assert_eq!(one, other);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! libFuzzer on the target `receipts` of `agentctl_testkit::hostile`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| (agentctl_testkit::hostile::core("receipts").run)(input));
