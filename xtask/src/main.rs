@@ -27,10 +27,12 @@ usage: cargo xtask TASK
   check                sizes, rooms, licences, spelling, formatting, lints
   test [ARGS...]       setup, check, then all tests; ARGS go to `cargo nextest run`
                        (with ARGS the doc tests are left out)
-  prove [--full]       kill everybody at every step and check what is said then: the cells that `test`
-                       runs too (all with a stand-in agent, one real agent for each victim);
-                       with --full, all cells with all real agents (half an hour or more), and the
-                       dated page docs/proof/kills.md
+  prove [--full] [--part NAME]
+                       the parts of docs/PROOF.md, or one of them: properties, parsers, security, kills,
+                       fuzz. Without --full, what `test` runs too (all kills with a stand-in agent, one
+                       real agent for each victim); with it, all kills with all real agents (half an
+                       hour or more) and the dated page docs/proof/kills.md, and libFuzzer for
+                       AGENTCTL_FUZZ_SECONDS (180) on each target
   demo                 real agents in a home of their own, and what agentctl says of them;
                        ends with a shell in that home if there is a terminal
   bench [--sessions N] [--size GB] [--keep DIR] [--quick]
@@ -58,8 +60,10 @@ fn dispatch(words: &[String]) -> Outcome<()> {
         ["check"] => check::run(&root()),
         ["gen"] => generate::write(&root()),
         ["test", passed_on @ ..] => test::run(&root(), passed_on),
-        ["prove"] => prove::run(&root(), false),
-        ["prove", "--full"] => prove::run(&root(), true),
+        ["prove"] => prove::run(&root(), false, None),
+        ["prove", "--full"] => prove::run(&root(), true, None),
+        ["prove", "--part", name] => prove::run(&root(), false, Some(name)),
+        ["prove", "--full", "--part", name] => prove::run(&root(), true, Some(name)),
         ["demo"] => demo::run(&root()),
         ["bench", words @ ..] => bench::run(&root(), words),
         ["help" | "--help" | "-h"] => {

@@ -6,8 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Directories that hold nothing we wrote: build output and captures.
-const PASSED_OVER: &[&str] = &["target", "fixtures", "node_modules", ".git"];
+/// Directories that hold nothing we wrote: build output, captures, and bytes that mean no good.
+const PASSED_OVER: &[&str] =
+    &["target", "fixtures", "node_modules", ".git", "corpus", "found", "artifacts"];
 
 /// Endings of the files that checks look into; a name without one counts too (`.ci/run`).
 const TEXT: &[&str] = &["rs", "toml", "sh", ""];

@@ -259,3 +259,29 @@ fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
     stream.take(LIMIT).read_to_end(&mut event).ok()?;
     Some(event)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame of blocks that each stand for 128 KiB of one byte, in four bytes.
+    fn bomb(blocks: u32) -> Vec<u8> {
+        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]; // no size told, a window of 128 KiB
+        for number in 0..blocks {
+            let header = (0x2_0000 << 3) | (1 << 1) | u32::from(number + 1 == blocks);
+            frame.extend(&header.to_le_bytes()[..3]);
+            frame.push(b'[');
+        }
+        frame
+    }
+
+    #[test]
+    fn a_small_entry_that_unpacks_to_gigabytes_is_cut() {
+        let small = unpack(&bomb(2)).expect("it can be unpacked");
+        assert_eq!(small.len(), 2 << 17);
+        let huge = unpack(&bomb(100_000)).expect("it can be unpacked"); // 12 GiB
+        assert_eq!(huge.len() as u64, LIMIT);
+        let wide = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff, 0, 0, 0];
+        assert_eq!(unpack(&wide), None, "a window of exabytes");
+    }
+}

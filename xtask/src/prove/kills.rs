@@ -1,4 +1,4 @@
-//! Runs the tests of the matrix, which write down what came of each cell, and makes a page of that.
+//! The kill matrix: runs its tests, which write down what came of each cell, and makes a page of that.
 
 use super::table::{AGENTS, Cell, Head, page, unproved};
 use crate::{
@@ -12,7 +12,7 @@ const PROOF: &str = "AGENTCTL_PROOF";
 
 /// All cells with all agents and a page in `docs/proof`; or, unless `full`, those that `cargo xtask
 /// test` runs, and the page on standard output.
-pub(crate) fn run(root: &Path, full: bool) -> Outcome<()> {
+pub(super) fn run(root: &Path, full: bool) -> Outcome<()> {
     let ready = setup::run(root)?;
     let file = env::temp_dir().join(format!("agentctl-proof-{}", process::id()));
     let mut nextest = tool::cargo();
