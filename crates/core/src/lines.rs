@@ -12,6 +12,8 @@ use std::{
 
 /// Lines up to this many bytes are handed on whole.
 pub const LIMIT: usize = 1 << 20;
+/// The end of a longer line is not looked for: such a file is no transcript, and costs no disk if it is a hole.
+const FARTHEST: u64 = 256 << 20;
 const FIRST_STEP: usize = 16 << 10;
 const LAST_STEP: usize = 256 << 10;
 
@@ -189,10 +191,18 @@ fn fill(file: &dyn Bytes, buf: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(done)
 }
 
+fn near(distance: u64) -> io::Result<()> {
+    match distance > FARTHEST {
+        true => Err(io::Error::other(format!("a line is longer than {} MiB", FARTHEST >> 20))),
+        false => Ok(()),
+    }
+}
+
 fn newline_before(file: &dyn Bytes, end: u64) -> io::Result<Option<u64>> {
     let mut chunk = vec![0; LAST_STEP];
-    let mut end = end;
+    let (first, mut end) = (end, end);
     while end > 0 {
+        near(first - end)?;
         let from = end.saturating_sub(LAST_STEP as u64);
         let part = &mut chunk[..(end - from) as usize];
         let read = fill(file, part, from)?;
@@ -206,8 +216,9 @@ fn newline_before(file: &dyn Bytes, end: u64) -> io::Result<Option<u64>> {
 
 fn newline_after(file: &dyn Bytes, from: u64) -> io::Result<Option<u64>> {
     let mut chunk = vec![0; LAST_STEP];
-    let mut from = from;
+    let (first, mut from) = (from, from);
     loop {
+        near(from - first)?;
         let read = fill(file, &mut chunk, from)?;
         if let Some(cut) = memchr(b'\n', &chunk[..read]) {
             return Ok(Some(from + cut as u64));

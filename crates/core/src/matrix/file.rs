@@ -141,6 +141,13 @@ fn expand(entry: &Entry, file: &Written) -> Result<Vec<Slot>, Off> {
     let mut labels = file.labels.clone();
     labels.extend(entry.labels.clone());
     let mut slots = Vec::new();
+    // Counted before they are made: a few lists of thousands would fill the memory.
+    let lists =
+        [Some(&entry.adapter), entry.model.as_ref(), bases, permissions, entry.branch.as_ref()];
+    let sizes = lists.iter().flatten().map(|listed| listed.value.0.len());
+    if sizes.fold(1, usize::saturating_mul) > MOST {
+        return Err(at(&entry.adapter, format!("more than {MOST} launches at once")));
+    }
     for adapter in texts(Some(&entry.adapter))?.into_iter().flatten() {
         let agent = agents::named(adapter).ok_or_else(|| {
             at(&entry.adapter, format!("no agent is called {adapter}; known are {}", known()))
@@ -160,9 +167,6 @@ fn expand(entry: &Entry, file: &Written) -> Result<Vec<Slot>, Off> {
                     }
                 }
             }
-        }
-        if slots.len() > MOST {
-            return Err(at(&entry.adapter, format!("more than {MOST} launches at once")));
         }
     }
     Ok(numbered(slots))

@@ -56,7 +56,7 @@ fn no_key_group_or_fuse_leads_out_of_our_folders() {
     home.run(&[&launch[..], &["--label", "../x=../y"]].concat());
     for words in [
         &["fuse", "cancel", odd][..],
-        &["fuse", "extend", odd, "1h"],
+        &["fuse", "extend", odd, "--ttl", "1h"],
         &["hook", "run", odd, "on-complete"],
         &["stop", odd],
         &["status", odd],
