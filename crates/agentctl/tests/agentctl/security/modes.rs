@@ -44,7 +44,7 @@ fn all_that_we_write_is_its_owner_s_alone() {
     };
     loose("launch claude-code -p hi --on-create true --steerable --json");
     loose("lock /elsewhere --reason words");
-    loose("fuse set /elsewhere --ttl 1h");
+    loose("fuse set . --ttl 1h");
     loose("daemon start");
     let state = home.path(STATE);
     until("its files", || state.join("daemon.log").exists().then_some(()));
@@ -88,7 +88,7 @@ fn nothing_is_written_into_another_user_s_folder() {
     for words in [
         &["launch", "claude-code", "-p", "hi", "--json"][..],
         &["lock", "/elsewhere"],
-        &["fuse", "set", "/elsewhere", "--ttl", "1h"],
+        &["fuse", "set", ".", "--ttl", "1h"],
         &["daemon", "start"],
     ] {
         let mut command = home.agentctl(words);
