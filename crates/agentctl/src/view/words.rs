@@ -143,12 +143,7 @@ pub(super) fn count(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentctl_core::{
-        derive::derive,
-        evidence::{Evidence, Reading, Record, Tool, Turn},
-        text::is_hostile,
-        wire::Around,
-    };
+    use agentctl_core::text::is_hostile;
 
     #[test]
     fn ages_have_one_unit() {
@@ -164,36 +159,14 @@ mod tests {
         assert_eq!(age(None, now), "-");
     }
 
-    fn session(id: &str) -> Session {
-        let record = Record::of(Turn::None);
-        let seen = Evidence {
-            agent: "codex".to_owned(),
-            id: Some(id.to_owned()),
-            record: Reading::Read(Box::new(record)),
-            holders: Vec::new(),
-            lost: Vec::new(),
-            suspects: Vec::new(),
-            absence: None,
-            blind: None,
-            tool: Tool::NotAsked,
-            stop: None,
-            prompted: None,
-        };
-        let verdict = derive(&seen);
-        Session::new(seen, verdict, Around::default())
-    }
-
     /// Whatever an agent calls its sessions, nothing of it steers a terminal.
     #[test]
     fn nothing_hostile_is_shown() {
         let run = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes).into_owned();
-            let mut session = session(&text);
-            session.cwd = Some(text.clone().into());
-            (session.title, session.prompt) = (Some(text.clone()), Some(text.clone()));
-            let mut shown = names(&[&session, &self::session("s")]);
-            shown.extend([name(&session), subject(&session), state(&session)]);
-            shown.push(directory(session.cwd.as_deref()));
+            let agent = |id: &str| ("codex".to_owned(), Some(id.to_owned()), None);
+            let mut shown = calls(&[agent(&text), agent("s")]);
+            shown.extend([call(Some(&text), None), directory(Some(Path::new(&text)))]);
             for shown in shown {
                 assert!(!shown.contains(is_hostile), "{shown:?}");
             }
