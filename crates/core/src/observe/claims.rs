@@ -26,7 +26,11 @@ impl Survey<'_> {
         for trouble in claims.problems {
             self.problem(trouble.path, trouble.why);
         }
-        for claim in claims.claims {
+        // The first of two holders says when it began and what it is called: not whichever name the
+        // directory gave first.
+        let mut found = claims.claims;
+        found.sort_by_cached_key(|one| (one.session.clone(), one.about.started, rank(&one.trail)));
+        for claim in found {
             self.follow(store, claim);
         }
     }
@@ -192,4 +196,13 @@ enum Found {
     OtherBoot,
     /// The kernel does not say, and why.
     CannotTell(String),
+}
+
+/// Something to tell claims of one moment apart by.
+fn rank(trail: &Trail) -> (u32, u64) {
+    match trail {
+        Trail::Process { pid, start, .. } => (*pid, *start),
+        Trail::Known(key) => (key.pid, key.start),
+        Trail::Flock(_) | Trail::Server { .. } => (0, 0),
+    }
 }

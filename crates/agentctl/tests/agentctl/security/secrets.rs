@@ -1,6 +1,6 @@
 //! What was told in confidence stays in the file it was told in.
 
-use crate::home::{Agents, until};
+use crate::home::{Agents, Home, until};
 use std::{
     fs,
     io::{Read, Write},
@@ -106,6 +106,11 @@ fn no_secret_is_in_files_arguments_messages_or_answers() {
     }
     assert!(!body.contains(SECRETS[1]), "{body}");
     assert_eq!(run(&["daemon", "stop"]).code, Some(0));
+    nothing_is_kept(home, prompt);
+    nothing_is_said(&said);
+}
+
+fn nothing_is_kept(home: &Home, prompt: &str) {
     let kept = texts(&home.path(".local"));
     assert!(kept.iter().any(|(path, _)| path.contains("launches")), "{kept:?}");
     for (path, text) in kept {
@@ -115,6 +120,9 @@ fn no_secret_is_in_files_arguments_messages_or_answers() {
         let is_ours = path.ends_with(".json");
         assert!(!is_ours || !text.contains(prompt), "{path} holds the prompt: {text}");
     }
+}
+
+fn nothing_is_said(said: &[String]) {
     for answer in said {
         let words = answer.split_once("stdout").map_or("", |(_, words)| words);
         // Who asks what is set, or how an agent would be started, is shown the variables that he set.
