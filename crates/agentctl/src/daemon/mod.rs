@@ -10,6 +10,7 @@
 //! [`shared::Shared::trouble`].
 
 mod answer;
+mod budgets;
 mod client;
 mod control;
 mod due;
@@ -28,6 +29,11 @@ pub(crate) use control::{Ended, Started, restart, start, status, stop};
 pub(crate) use helper::answer as help;
 pub(crate) use install::{Installed, Supervisor, install, text, uninstall};
 pub(crate) use run::{Manner, run};
+
+/// One runs for our directory of state.
+pub(crate) fn runs() -> bool {
+    crate::places::state().is_some_and(|state| lock::Lock::holder(&state).is_some())
+}
 
 /// The number of the language spoken on the socket. It changes only where an old client would misunderstand.
 pub(crate) const PROTOCOL: u32 = 1;

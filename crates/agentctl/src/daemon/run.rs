@@ -1,6 +1,6 @@
 //! The daemon itself: takes the lock, listens, and starts its threads.
 
-use super::{due, lock::Lock, log::Log, server, shared::Shared, watch};
+use super::{budgets, due, lock::Lock, log::Log, server, shared::Shared, watch};
 use crate::{
     error::{Error, Kind},
     places,
@@ -40,6 +40,7 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     let sinks = watch::sinks(&shared);
     begin("watcher", &shared, move |shared| watch::run(shared, sinks))?;
     begin("due", &shared, due::run)?;
+    begin("budgets", &shared, budgets::run)?;
     // Whoever is answered may rely on it that what happens from now on is told.
     shared.hub.watched(FIRST);
     shared.log.say(&format!(

@@ -78,6 +78,7 @@ fn event(kind: EventKind, id: &str, session: Option<Session>) -> Event {
         session: session.map(Box::new),
         lock: None,
         fuse: None,
+        budget: None,
         from: None,
         to: None,
     }
