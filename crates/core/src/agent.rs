@@ -9,6 +9,7 @@ use crate::{
     launch::{Ask, Plan, Signal},
     lines,
     proof::Source,
+    turns,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -45,6 +46,8 @@ pub struct Card {
     pub inherited: &'static [&'static str],
     /// It leaves no trail: the only process of a directory holds the only session written there since.
     pub infers: bool,
+    /// It writes down what its sessions cost.
+    pub costs: bool,
     /// How many characters of an id tell sessions apart at a glance.
     pub short: usize,
     /// Line types of its transcripts and their fields that are known; `doctor` names any other.
@@ -405,6 +408,10 @@ pub trait Agent: Sync {
     /// The messages since then, and where to go on.
     fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
         lines_since(|line| self.messages(line), host, &stub.path, at)
+    }
+    /// How often the model has answered in a session.
+    fn turns(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        turns::of_lines(|line| self.messages(line), host, &stub.path)
     }
     /// The file that changes when the session says more; `None` where no one file does.
     fn grows(&self, stub: &Stub) -> Option<PathBuf> {

@@ -4,6 +4,7 @@
 //! the marks with a [`Look`] and moves each mark along with each event, so that whoever goes on from the
 //! cursor of any event is told exactly the rest. Pure: no clock, no files, no agent by name.
 
+mod budgets;
 mod cursor;
 mod filter;
 mod fuses;
@@ -17,6 +18,7 @@ pub use filter::Filter;
 pub use mark::{Key, Mark};
 
 use crate::{
+    budget::Budget,
     evidence::Need,
     fuse::Fuse,
     proof::Rule,
@@ -99,6 +101,8 @@ pub struct Look {
     pub locks: Vec<Lock>,
     /// Every fuse that can be read; one that is not here may be broken.
     pub fuses: Vec<Fuse>,
+    /// Every budget that can be read.
+    pub budgets: Vec<Budget>,
     /// This machine.
     pub machine: String,
 }
@@ -148,6 +152,7 @@ fn event(kind: EventKind, id: String, at: Timestamp) -> Event {
         session: None,
         lock: None,
         fuse: None,
+        budget: None,
         from: None,
         to: None,
     }

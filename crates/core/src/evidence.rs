@@ -221,6 +221,9 @@ pub struct Holder {
     pub role: Option<Role>,
     /// It serves other sessions too: never signal it.
     pub shared: bool,
+    /// A signal halted it: it does nothing until it is told to go on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub halted: bool,
     /// The trail that led to it.
     pub trail: Source,
     /// What it says it is doing, and where.

@@ -95,6 +95,8 @@ pub struct Process {
     pub comm: String,
     /// Dead, and not yet reaped.
     pub zombie: bool,
+    /// Halted by a signal (SIGSTOP, Ctrl-Z): it does nothing until it is told to go on.
+    pub halted: bool,
     /// A copy of its parent that has loaded no program of its own yet, where the kernel tells.
     pub forked: bool,
 }

@@ -24,6 +24,7 @@
 
 pub mod agent;
 pub mod agents;
+pub mod budget;
 pub mod context;
 pub mod control;
 pub mod derive;
@@ -43,4 +44,5 @@ pub mod receipt;
 pub mod select;
 pub mod story;
 pub mod text;
+mod turns;
 pub mod wire;

@@ -5,6 +5,7 @@ use super::{
     run::Outcome,
 };
 use crate::{
+    daemon,
     error::{Error, Kind},
     ops::{self, Here, fuses::Wanted},
     view,
@@ -61,7 +62,11 @@ fn set(here: &Here, args: FuseSet) -> Outcome {
     };
     let (limit, label) = (args.script_timeout, args.label);
     let wanted = Wanted { target: &args.target, ttl: args.ttl, action, limit, label };
-    done(here, vec![ops::fuses::set(here, &wanted)?], "set", args.json)
+    let set = vec![ops::fuses::set(here, &wanted)?];
+    if !daemon::runs() {
+        view::note("nobody fires it while no daemon runs: `agentctl daemon start` starts one");
+    }
+    done(here, set, "set", args.json)
 }
 
 fn done(here: &Here, fuses: Vec<wire::Fuse>, what: &str, json: bool) -> Outcome {

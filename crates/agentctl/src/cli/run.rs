@@ -2,8 +2,8 @@
 
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand};
 use super::{
-    attach, completions, config, daemon, decide, diff, doctor, events, explain, fuse, hook, launch,
-    list, locks, logs, man, metrics, prune, send, status, stop, wait, webhook, worktree,
+    attach, budget, completions, config, daemon, decide, diff, doctor, events, explain, fuse, hook,
+    launch, list, locks, logs, man, metrics, prune, send, status, stop, wait, webhook, worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -70,6 +70,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Config(args) => config::run(&args),
         Command::Fuse(args) => fuse::run(here, args),
         Command::Fuses(args) => fuse::list(here, &args),
+        Command::Budget(args) => budget::run(here, &args),
         Command::Daemon(args) => daemon::run(here, cli.portable, args),
         Command::Webhook(args) => webhook::run(&args),
         Command::Metrics(args) => metrics::run(here, &args),
@@ -114,6 +115,7 @@ impl Command {
             Self::Unlock(args) => args.json,
             Self::Fuse(args) => args.wants_json(),
             Self::Fuses(args) => args.json,
+            Self::Budget(args) => args.wants_json(),
             Self::Daemon(args) => args.wants_json(),
             Self::Webhook(args) => args.wants_json(),
             Self::Worktree(args) => args.wants_json(),

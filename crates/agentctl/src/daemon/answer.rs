@@ -127,6 +127,10 @@ pub(super) fn answer(
             let Fuses { all } = rpc::params(params)?;
             said(&ops::fuses::list(&shared.here(None), all)?)
         }
+        "budgets" => at_a_desk(|| {
+            let Fuses { all } = rpc::params(params)?;
+            said(&ops::budgets::list(&shared.here(None), all)?)
+        }),
         "events" => subscribe(shared, caller, id, &params),
         other => Err(Fault::no_method(other)),
     }

@@ -26,11 +26,11 @@ const HANDS: usize = 16;
 
 /// What is being done right now.
 #[derive(Clone, Default)]
-struct Hands(Arc<Mutex<BTreeSet<String>>>);
+pub(super) struct Hands(Arc<Mutex<BTreeSet<String>>>);
 
 impl Hands {
     /// Does this in a thread of its own, unless that is under way or all hands are full.
-    fn take(&self, name: String, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    pub(super) fn take(&self, name: String, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let mut busy = locked(&self.0);
         if busy.len() >= HANDS || !busy.insert(name.clone()) {
             return Ok(());

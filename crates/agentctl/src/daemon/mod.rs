@@ -8,6 +8,7 @@
 //! the same ids. No sink waits for the network.
 
 mod answer;
+mod budgets;
 mod client;
 mod control;
 mod due;
@@ -29,6 +30,11 @@ pub(crate) use figures::Figures;
 pub(crate) use helper::answer as help;
 pub(crate) use install::{Installed, Supervisor, install, text, uninstall};
 pub(crate) use run::{Manner, run};
+
+/// One runs for our directory of state.
+pub(crate) fn runs() -> bool {
+    crate::places::state().is_some_and(|state| lock::Lock::holder(&state).is_some())
+}
 
 /// The number of the language spoken on the socket. It changes only where an old client would misunderstand.
 pub(crate) const PROTOCOL: u32 = 1;

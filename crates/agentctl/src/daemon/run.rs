@@ -1,7 +1,7 @@
 //! The daemon itself: takes the lock, listens, and starts its threads.
 
 use super::{
-    due,
+    budgets, due,
     figures::{self, Figures},
     lock::Lock,
     log::Log,
@@ -58,6 +58,7 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     let sinks = sinks(&shared, &state, manner.figures)?;
     begin("watcher", &shared, move |shared| watch::run(shared, sinks))?;
     begin("due", &shared, due::run)?;
+    begin("budgets", &shared, budgets::run)?;
     // Whoever is answered may rely on it that what happens from now on is told.
     shared.hub.watched(FIRST);
     shared.log.say(&format!(

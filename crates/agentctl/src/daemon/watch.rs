@@ -85,11 +85,19 @@ fn line(event: &Event) -> String {
     };
     let lock = || event.lock.as_ref().map(|lock| lock.directory.display().to_string());
     let fuse = || event.fuse.as_ref().map(|fuse| fuse.id.clone());
+    let budget = || {
+        let over = event.budget.as_ref()?;
+        Some(format!("{} {} {}", over.agent, over.session_id, over.crossed.limit.name()))
+    };
     let gap = || {
         let times = event.from.zip(event.to).filter(|_| event.kind == EventKind::Gap);
         times.map(|(from, to)| format!("nobody watched from {from} to {to}"))
     };
-    let about = event.session.as_deref().map(name).or_else(lock).or_else(fuse).or_else(gap);
+    let about = budget()
+        .or_else(|| event.session.as_deref().map(name))
+        .or_else(lock)
+        .or_else(fuse)
+        .or_else(gap);
     format!("{} {}", event.kind.name(), about.unwrap_or_default())
 }
 

@@ -7,6 +7,7 @@ mod databases;
 mod end;
 mod files;
 mod grip;
+mod hold;
 #[cfg(target_os = "linux")]
 mod linux;
 mod machine;
@@ -24,6 +25,7 @@ mod watch;
 pub(crate) use end::{Death, How, end};
 pub(crate) use files::Disk;
 pub(crate) use grip::{Grip, Refused, Waited, key_of};
+pub(crate) use hold::{hold, release};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Proc;
 pub(crate) use machine::{Machine, Native};

@@ -4,7 +4,7 @@ use crate::config::Format;
 use agentctl_core::{
     fuse::Target,
     text::one_line,
-    wire::{Event, EventKind, Fuse, StateName},
+    wire::{Event, EventKind, StateName},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ pub(super) fn message(event: &Event, words: Words) -> Message {
         kind: event.kind.name().to_owned(),
         content_type: content_type.to_owned(),
         title: format!("{agent} {}", event.kind.name()),
-        urgent: event.kind == EventKind::Waiting
+        urgent: matches!(event.kind, EventKind::Waiting | EventKind::BudgetCrossed)
             || event.kind == EventKind::Ended
                 && matches!(event.after, Some(StateName::Failed | StateName::Died)),
         body,
@@ -102,7 +102,7 @@ fn old(event: &Event) -> Value {
     let hook_type = if ended { "session.stopped" } else { event.kind.name() };
     let session = event.session.as_deref();
     let lock = event.lock.as_ref();
-    let (dir, own) = event.fuse.as_ref().map(about).unwrap_or_default();
+    let (dir, own) = about(event);
     let id = session.and_then(|session| session.id.as_ref());
     let id = id.or(lock.and_then(|lock| lock.session_id.as_ref())).or(own.map(|(_, id)| id));
     let cwd = session.and_then(|session| session.cwd.as_ref());
@@ -169,23 +169,30 @@ fn line(event: &Event) -> String {
 fn other(event: &Event) -> String {
     let what = event.kind.name();
     let lock = event.lock.as_ref().map(|lock| lock.directory.display().to_string());
-    let fuse = event.fuse.as_ref().map(|fuse| {
-        let label = fuse.label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
-        match &fuse.target {
-            Target::Directory(dir) => format!("{}{label}", dir.display()),
-            Target::Session { agent, id } => format!("{agent} {id}{label}"),
-        }
+    let (dir, own) = about(event);
+    let own = own.map(|(agent, id)| format!("{agent} {id}"));
+    let label = event.fuse.as_ref().and_then(|fuse| fuse.label.as_ref());
+    let label = label.map(|label| format!(" ({label})"));
+    let over = event.budget.as_ref().map(|over| {
+        let crossed = &over.crossed;
+        format!(", {} {} of {}", crossed.limit.name(), crossed.used, crossed.allowed)
     });
-    match lock.or(fuse) {
-        Some(about) => one_line(&format!("{what}: {about}")),
+    match lock.or(dir.map(|dir| dir.display().to_string())).or(own) {
+        Some(about) => {
+            let more = label.or(over).unwrap_or_default();
+            one_line(&format!("{what}: {about}{more}"))
+        }
         None => what.to_owned(),
     }
 }
 
-/// What a fuse is about: a directory, or an agent and its session.
-fn about(fuse: &Fuse) -> (Option<&PathBuf>, Option<(&String, &String)>) {
-    match &fuse.target {
-        Target::Directory(dir) => (Some(dir), None),
-        Target::Session { agent, id } => (None, Some((agent, id))),
+/// What a fuse or a budget is about: a directory, or an agent and its session.
+fn about(event: &Event) -> (Option<&PathBuf>, Option<(&String, &String)>) {
+    let target = event.fuse.as_ref().map(|fuse| &fuse.target);
+    match (target, &event.budget) {
+        (Some(Target::Directory(dir)), _) => (Some(dir), None),
+        (Some(Target::Session { agent, id }), _) => (None, Some((agent, id))),
+        (None, Some(over)) => (None, Some((&over.agent, &over.session_id))),
+        (None, None) => (None, None),
     }
 }

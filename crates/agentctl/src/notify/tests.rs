@@ -54,6 +54,8 @@ pub(crate) fn session(id: &str) -> Session {
         deadline: None,
         overdue: false,
         stall: None,
+        halted: false,
+        budget: None,
         hooks: Vec::new(),
         callback: Some(agentctl_core::receipt::Callback {
             session: Some("key".to_owned()),
@@ -78,6 +80,7 @@ fn event(kind: EventKind, id: &str, session: Option<Session>) -> Event {
         session: session.map(Box::new),
         lock: None,
         fuse: None,
+        budget: None,
         from: None,
         to: None,
     }

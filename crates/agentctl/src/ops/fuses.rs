@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     error::{Error, Kind},
-    intents::fuses::{self, Held},
+    intents::{
+        fuses::{self, Held},
+        store::Found,
+    },
     places,
 };
 use agentctl_core::{
@@ -41,7 +44,7 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Fuses, Error> {
     let found = all(&places::known_state()?)?;
     let now = here.now();
-    let fuses = found.fuses.iter().filter(|fuse| over || fuse.is_set());
+    let fuses = found.all.iter().filter(|fuse| over || fuse.is_set());
     let fuses = fuses.map(|fuse| wire::Fuse::new(fuse, now)).collect();
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
@@ -95,7 +98,7 @@ pub(crate) fn cancel(here: &Here, name: &str) -> Result<Vec<wire::Fuse>, Error> 
 /// Changes every fuse of this name: its own, or that of what it is about.
 fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Vec<wire::Fuse>, Error> {
     let state = places::known_state()?;
-    let mut found: Vec<Fuse> = all(&state)?.fuses.into_iter().filter(Fuse::is_set).collect();
+    let mut found: Vec<Fuse> = all(&state)?.all.into_iter().filter(Fuse::is_set).collect();
     if found.iter().any(|fuse| fuse.id == name) {
         found.retain(|fuse| fuse.id == name);
     } else {
@@ -115,8 +118,8 @@ fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Vec<w
             _ => unwritable(&fuses::folder(&state), &why),
         })?;
         // It may have fired since.
-        let Some(held) = held.filter(|held| held.fuse.is_set()) else { continue };
-        let fuse = changed(held.fuse.clone());
+        let Some(held) = held.filter(|held| held.now.is_set()) else { continue };
+        let fuse = changed(held.now.clone());
         held.change(&fuse).map_err(|why| unwritable(&fuses::folder(&state), &why))?;
         done.push(wire::Fuse::new(&fuse, here.now()));
     }
@@ -128,7 +131,7 @@ fn none(name: &str) -> Error {
         .hint("`agentctl fuse list` shows those that are")
 }
 
-fn all(state: &Path) -> Result<fuses::Found, Error> {
+fn all(state: &Path) -> Result<Found<Fuse>, Error> {
     fuses::all(state).map_err(|why| {
         let place = fuses::folder(state);
         Error::new(Kind::Io, format!("cannot read fuses: {}: {why}", place.display()))
@@ -164,7 +167,7 @@ fn target(here: &Here, name: &str) -> Result<Target, Error> {
 
 /// The fuses whose time has come.
 pub(crate) fn due(now: Timestamp) -> Result<Vec<Fuse>, Error> {
-    let fuses = all(&places::known_state()?)?.fuses.into_iter();
+    let fuses = all(&places::known_state()?)?.all.into_iter();
     Ok(fuses.filter(|fuse| fuse.is_due(now)).collect())
 }
 
@@ -177,12 +180,12 @@ pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
         Err(why) if why.kind() == io::ErrorKind::WouldBlock => None,
         held => held.map_err(unwritten)?,
     };
-    let Some(held) = held.filter(|held| held.fuse.is_due(here.again().now())) else {
+    let Some(held) = held.filter(|held| held.now.is_due(here.again().now())) else {
         return Ok(None);
     };
-    let problem = act(here, &held.fuse).err();
+    let problem = act(here, &held.now).err();
     let fired = Some(Fired { at: here.again().now(), problem });
-    let fuse = Fuse { fired, ..held.fuse.clone() };
+    let fuse = Fuse { fired, ..held.now.clone() };
     held.change(&fuse).map_err(unwritten)?;
     Ok(Some(fuse))
 }
@@ -190,7 +193,7 @@ pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
 /// When the next fuse falls due after this moment.
 pub(crate) fn next(now: Timestamp) -> Option<Timestamp> {
     let found = fuses::all(&places::state()?).ok()?;
-    let later = found.fuses.iter().filter(|fuse| fuse.is_set() && !fuse.is_due(now));
+    let later = found.all.iter().filter(|fuse| fuse.is_set() && !fuse.is_due(now));
     later.map(|fuse| fuse.deadline).min()
 }
 

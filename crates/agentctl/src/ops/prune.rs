@@ -39,6 +39,10 @@ pub(crate) fn prune(here: &Here, dry_run: bool) -> Result<Pruned, Error> {
     let fuses =
         fuses.map(|path| Swept { path, why: "no fuse, or one that was over long ago".to_owned() });
     sweep(&mut pruned, fuses, |path| fs::remove_file(path));
+    let budgets = super::budgets::sweep(here, &state).into_iter();
+    let budgets = budgets
+        .map(|path| Swept { path, why: "no budget, or one that was over long ago".to_owned() });
+    sweep(&mut pruned, budgets, |path| fs::remove_file(path));
     sweep(&mut pruned, claims(&state, here.now()), remove_claim);
     Ok(pruned)
 }

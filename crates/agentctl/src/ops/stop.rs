@@ -179,34 +179,40 @@ pub(super) fn refuse(session: &Session, why: &str) -> Error {
     Error::new(Kind::Refused, format!("cannot stop {}: {why}", name_of(session)))
 }
 
-/// No process is signalled that serves others, or that only may be the right one.
 fn may_stop(host: &dyn Host, session: &Session, name: &str, manner: Manner) -> Result<(), Error> {
+    match why_not(host, session, name, manner.force) {
+        Some((why, hint)) => Err(refuse(session, &why).hint(hint)),
+        None => Ok(()),
+    }
+}
+
+/// No process is signalled that serves others, or that only may be the right one: why, and the way out.
+pub(super) fn why_not(
+    host: &dyn Host,
+    session: &Session,
+    name: &str,
+    force: bool,
+) -> Option<(String, String)> {
     let theirs = holders(session).into_iter().find(|key| host.is_mine(key) == Ok(false));
     if let Some(key) = theirs {
         let why = format!("process {} is another user's process", key.pid);
-        return Err(refuse(session, &why).hint("only they can stop it"));
+        return Some((why, "only they can stop it".to_owned()));
     }
     if session.shared {
         let pid = session.pid.unwrap_or_default();
-        return Err(refuse(
-            session,
-            &format!("process {pid} is a server, and takes no such request"),
-        )
-        .hint(
-            "end its turn where it is shown: the server's end would be that of all its sessions",
-        ));
+        let why = format!("process {pid} is a server, and takes no such request");
+        let hint =
+            "end its turn where it is shown: the server's end would be that of all its sessions";
+        return Some((why, hint.to_owned()));
     }
     let inferred = session.because.iter().any(|because| because.rule == Rule::Inferred);
-    if inferred && !manner.force {
-        return Err(refuse(session, "only an inference says which process has it").hint(format!(
-            "`agentctl explain {name}` shows it; use --force if it is the right one"
-        )));
-    }
-    Ok(())
+    let way = || format!("`agentctl explain {name}` shows it; use --force if it is the right one");
+    let why = "only an inference says which process has it";
+    (inferred && !force).then(|| (why.to_owned(), way()))
 }
 
 /// Every process that has it loaded.
-fn holders(session: &Session) -> Vec<ProcKey> {
+pub(super) fn holders(session: &Session) -> Vec<ProcKey> {
     match session.processes.is_empty() {
         true => session.process.iter().cloned().collect(),
         false => session.processes.clone(),
@@ -276,6 +282,10 @@ fn natively(
 ) -> Result<Vec<Death>, Error> {
     let program = super::launch::program(here.host(), agent)?;
     let key = session.process.clone();
+    // Whoever is halted cannot do as its supervisor says.
+    if let Some(key) = key.as_ref().filter(|_| session.halted) {
+        let _ = host::release(key);
+    }
     // Its own store may be another than the caller's.
     let own = key.as_ref().and_then(|key| here.host().env(key, agent.card().variables).ok());
     let mut command = Command::new(&program);

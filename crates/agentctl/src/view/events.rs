@@ -1,6 +1,6 @@
 //! Events, a line each.
 
-use super::{fuses, json::json_line, paint::Paint, words};
+use super::{budgets, fuses, json::json_line, paint::Paint, words};
 use agentctl_core::{
     text::one_line,
     wire::{Event, EventKind, Session, StateName},
@@ -42,6 +42,9 @@ fn told(paint: Paint, event: &Event) -> String {
         (EventKind::Gap, ..) => {
             let times = [event.from, event.to].map(|at| at.map(words::moment).unwrap_or_default());
             format!("nobody watched from {} to {}", times[0], times[1])
+        }
+        (EventKind::BudgetCrossed, ..) => {
+            event.budget.as_ref().map(budgets::told).unwrap_or_default()
         }
         (EventKind::Cursor, ..) => paint.faint(&format!("--since {}", event.cursor)),
         (_, Some(session), _) => of_session(paint, event, session),

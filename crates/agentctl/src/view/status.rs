@@ -62,6 +62,7 @@ fn fields(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
         ("callback", callback(session)),
         ("exit code", session.exit_code.map(|code| code.to_string())),
         ("stalled", stall(session, now)),
+        ("budget", budget(session)),
         ("deadline", deadline(session, now)),
         ("transcript", path(&session.source)),
         ("log", path(&session.log)),
@@ -92,6 +93,14 @@ fn stall(session: &Session, now: Timestamp) -> Option<String> {
     Some(format!("{doing} for {since}{}", after.unwrap_or_default()))
 }
 
+fn budget(session: &Session) -> Option<String> {
+    let budget = session.budget.as_ref()?;
+    let then = budget.on_budget.name();
+    let crossed = super::budgets::warning(session).map(|what| format!("; crossed {what}"));
+    let crossed = crossed.map(|what| what.replace("budget: ", "")).unwrap_or_default();
+    Some(format!("{}, then {then}{crossed}", super::budgets::used(budget)))
+}
+
 fn deadline(session: &Session, now: Timestamp) -> Option<String> {
     let at = session.deadline?;
     Some(match session.overdue {
@@ -119,6 +128,9 @@ fn process(session: &Session) -> Option<String> {
     let mut text = format!("pid {}", key.pid);
     if let Some(kind) = session.kind {
         text = format!("{text}, {}", words::kind(kind));
+    }
+    if session.halted {
+        text.push_str(", halted by a signal");
     }
     if session.shared {
         text.push_str(", serves other sessions too");

@@ -55,6 +55,7 @@ pub(super) fn state(session: &Session) -> String {
     match (session.state, session.waiting_for) {
         (StateName::Waiting, Some(Need::Approval)) => "waiting: approval".to_owned(),
         (StateName::Waiting, Some(Need::Answer)) => "waiting: answer".to_owned(),
+        (state, _) if session.halted => format!("{}: halted", state.name()),
         (state, _) => match &session.stall {
             Some(stall) => format!("{}: {}", state.name(), doing(stall.doing)),
             None => state.name().to_owned(),

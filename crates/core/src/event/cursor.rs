@@ -43,13 +43,15 @@ pub struct Cursor {
     pub marks: BTreeMap<Key, Mark>,
     pub(super) locks: Vec<Held>,
     pub(super) fuses: Vec<Lit>,
+    /// Ids of crossings that were told and are still on disk.
+    pub(super) budgets: Vec<String>,
 }
 
 impl Cursor {
     /// From this moment, of which nothing else is known.
     pub fn since(at: Timestamp) -> Self {
         let (marks, locks, fuses) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { floor: at, seen: at, whole: false, marks, locks, fuses }
+        Self { floor: at, seen: at, whole: false, marks, locks, fuses, budgets: Vec::new() }
     }
 
     /// From what is seen now, as if all of it had been told.
@@ -63,6 +65,7 @@ impl Cursor {
         }
         cursor.hold(look);
         cursor.fuses = look.fuses.iter().map(Lit::of).collect();
+        cursor.overran(look);
         cursor
     }
 
@@ -120,6 +123,7 @@ impl Cursor {
         self.seen = self.seen.max(look.at);
         events.extend(self.locked(look));
         events.extend(self.burnt(look));
+        events.extend(self.spent(look));
         self.whole |= look.full;
         self.forget(look);
         if let Some(last) = events.last_mut() {
@@ -171,6 +175,7 @@ impl Cursor {
             marks,
             locks,
             fuses: self.fuses.iter().map(Lit::to_row).collect(),
+            budgets: self.budgets.clone(),
         };
         let json = serde_json::to_vec(&written).unwrap_or_default();
         format!("{VERSION}{}", URL_SAFE_NO_PAD.encode(json))
@@ -196,6 +201,7 @@ impl Cursor {
             marks,
             locks: locks.ok_or_else(|| bad(&"a lock cannot be read"))?,
             fuses: fuses.ok_or_else(|| bad(&"a fuse cannot be read"))?,
+            budgets: written.budgets,
         })
     }
 
@@ -311,6 +317,8 @@ struct Written {
     locks: Vec<LockRow>,
     #[serde(rename = "u", default)]
     fuses: Vec<FuseRow>,
+    #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
+    budgets: Vec<String>,
 }
 
 /// A lock: kind, directory, whose, since when, and its name among events.

@@ -60,7 +60,8 @@ impl Filter {
             None => (None, None),
         };
         let agent = session.map(|session| &session.agent);
-        let agent = agent.or(lock.and_then(|lock| lock.agent.as_ref())).or(burnt);
+        let spent = event.budget.as_ref().map(|budget| &budget.agent);
+        let agent = agent.or(spent).or(lock.and_then(|lock| lock.agent.as_ref())).or(burnt);
         let group = session.and_then(|session| session.group.as_ref());
         let cwd = session.and_then(|session| session.cwd.as_ref());
         let dir = cwd.or(lock.map(|lock| &lock.directory)).or(place);

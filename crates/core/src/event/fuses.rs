@@ -109,6 +109,7 @@ mod tests {
             missed: Vec::new(),
             locks: Vec::new(),
             fuses: fuses.to_vec(),
+            budgets: Vec::new(),
             machine: String::new(),
         }
     }

@@ -155,6 +155,12 @@ pub(super) fn shown(session: &Session) -> u32 {
         &text(&session.group),
         &text(&session.launch_id),
         &cwd.unwrap_or_default(),
-        if session.stall.is_some() { "stalled" } else { "" },
+        if session.halted {
+            "halted"
+        } else if session.stall.is_some() {
+            "stalled"
+        } else {
+            ""
+        },
     ])
 }

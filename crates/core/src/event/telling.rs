@@ -285,6 +285,7 @@ impl<'a> Telling<'a> {
             | EventKind::FuseCancelled
             | EventKind::FuseFired
             | EventKind::Gap
+            | EventKind::BudgetCrossed
             | EventKind::Cursor => None,
         };
         let since = if count.is_some() { self.mark.turn } else { self.mark.again };

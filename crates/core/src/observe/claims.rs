@@ -127,6 +127,7 @@ impl Survey<'_> {
             since: table.since(key.start),
             role,
             shared: role == Some(Role::Server),
+            halted: false,
             trail,
             says: claim.about.says.clone(),
             key,

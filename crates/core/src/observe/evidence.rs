@@ -246,6 +246,10 @@ impl Survey<'_> {
     fn holders(&self, candidate: &Candidate, record: &Reading) -> Vec<Holder> {
         let spawned = matches!(record, Reading::Read(record) if record.parent.is_some());
         let mut holders = candidate.holders.clone();
+        if let Ok(table) = self.host.table() {
+            let halts = |key: &ProcKey| table.process(key.pid).is_some_and(|one| one.halted);
+            holders.iter_mut().for_each(|holder| holder.halted = halts(&holder.key));
+        }
         holders.sort_by(|a, b| a.key.cmp(&b.key));
         for holder in holders.iter_mut().filter(|_| spawned) {
             let held = |other: &&Candidate| other.holders.iter().any(|one| one.key == holder.key);

@@ -95,6 +95,7 @@ fn launched(turn: Option<Turn>) -> Evidence {
         since: second(10),
         role: Some(Role::Piped),
         shared: false,
+        halted: false,
         trail: trail.clone(),
         says: None,
     };

@@ -81,6 +81,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
             missed: Vec::new(),
             locks: Vec::new(),
             fuses: Vec::new(),
+            budgets: Vec::new(),
             machine,
         },
         processes: Vec::new(),
@@ -91,7 +92,9 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
         looked.add(part, at);
     }
     let fuses = state.as_ref().and_then(|state| intents::fuses::all(state).ok());
-    looked.look.fuses = fuses.map(|found| found.fuses).unwrap_or_default(); // `fuse list` says why
+    looked.look.fuses = fuses.map(|found| found.all).unwrap_or_default(); // `fuse list` says why
+    let budgets = state.as_ref().and_then(|state| intents::budgets::all(state).ok());
+    looked.look.budgets = budgets.map(|found| found.all).unwrap_or_default();
     match state.map(|state| locks::of_people(&state, None)) {
         Some(Ok((manual, problems))) => {
             looked.look.locks.extend(manual);

@@ -120,6 +120,7 @@ impl Places {
             state.join(STOPS),
             intents::locks::folder(&state),
             intents::fuses::folder(&state),
+            intents::budgets::folder(&state),
         ] {
             self.wanted.insert(dir, (false, all.clone()));
         }

@@ -28,6 +28,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    costs: false,
     short: 13, // ids begin with their time: 13 characters are a millisecond
     known: known::KNOWN,
 };

@@ -13,6 +13,7 @@ use crate::{
     hosted::Hosted,
     launch::Signal,
     proof::{Source, shell_word},
+    turns,
 };
 use std::{
     ffi::OsString,
@@ -39,6 +40,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    costs: true,
     short: 8,
     known: known::KNOWN,
 };
@@ -168,6 +170,10 @@ impl Agent for OpenClaw {
 
     fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
         store::since(host, stub, at)
+    }
+
+    fn turns(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        Ok(turns::of(&self.since(host, stub, 0)?.0))
     }
 
     fn grows(&self, stub: &Stub) -> Option<PathBuf> {

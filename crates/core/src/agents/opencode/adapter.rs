@@ -11,6 +11,7 @@ use crate::{
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
     proof::{Source, shell_word},
+    turns,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
@@ -37,6 +38,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,
+    costs: true,
     short: 12, // `ses_` and the first hex digits of its time
     known: &[],
 };
@@ -215,6 +217,10 @@ impl Agent for OpenCode {
         let next = if later.settled() > cursor.settled() { later } else { cursor };
         let next = next.after(&said).number();
         Ok((cursor.rest(said).into_iter().map(|one| one.message).collect(), next))
+    }
+
+    fn turns(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        Ok(turns::of(&self.since(host, stub, 0)?.0))
     }
 
     fn grows(&self, stub: &Stub) -> Option<PathBuf> {

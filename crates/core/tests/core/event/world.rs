@@ -122,6 +122,7 @@ impl World {
             missed: Vec::new(),
             locks: Vec::new(),
             fuses: Vec::new(),
+            budgets: Vec::new(),
             machine: "here".into(),
         }
     }
@@ -180,7 +181,15 @@ impl Life {
         let pid = u32::try_from(number).expect("small");
         let key = ProcKey { pid, start: self.runs, boot: "b".into() };
         let trail = Source::Alive { process: key.clone() };
-        let holder = Holder { key, since: started, role: None, shared: false, trail, says: None };
+        let holder = Holder {
+            key,
+            since: started,
+            role: None,
+            shared: false,
+            halted: false,
+            trail,
+            says: None,
+        };
         let record = Record { started: Some(started), ..Record::of(Turn::None) };
         let seen = Evidence {
             agent: "claude-code".into(),

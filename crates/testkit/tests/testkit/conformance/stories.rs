@@ -75,6 +75,7 @@ fn what_is_told_of_a_record_makes_sense() {
             missed: Vec::new(),
             locks: Vec::new(),
             fuses: Vec::new(),
+            budgets: Vec::new(),
             machine: "here".to_owned(),
         };
         let told = Cursor::since(always()).tell(&look);
