@@ -56,7 +56,7 @@ pub(super) fn message(event: &Event, words: Words) -> Message {
         kind: event.kind.name().to_owned(),
         content_type: content_type.to_owned(),
         title: format!("{agent} {}", event.kind.name()),
-        urgent: event.kind == EventKind::Waiting
+        urgent: matches!(event.kind, EventKind::Waiting | EventKind::BudgetCrossed)
             || event.kind == EventKind::Ended
                 && matches!(event.after, Some(StateName::Failed | StateName::Died)),
         body,
@@ -147,7 +147,7 @@ fn line(event: &Event) -> String {
     let what = match event.after.filter(|_| event.kind != EventKind::Changed) {
         Some(after) if ended => format!("ended: {}", after.name()),
         Some(after) => format!("is {}", after.name()),
-        None => event.kind.name().to_owned(),
+        None => crossed(event).unwrap_or_else(|| event.kind.name().to_owned()),
     };
     let exit = session.exit_code.filter(|_| ended);
     let exit = exit.map(|code| format!(", exit {code}")).unwrap_or_default();
@@ -158,10 +158,21 @@ fn line(event: &Event) -> String {
     one_line(&format!("{} {name} {what}{exit}{cwd}{about}", session.agent))
 }
 
+/// What was used of a budget.
+fn crossed(event: &Event) -> Option<String> {
+    let over = &event.budget.as_ref()?.crossed;
+    let (limit, action) = (over.limit.name(), over.action.name());
+    Some(format!("crossed its budget: {limit} {} of {}, {action}", over.used, over.allowed))
+}
+
 fn other(event: &Event) -> String {
     let what = event.kind.name();
-    match &event.lock {
-        Some(lock) => one_line(&format!("{what}: {}", lock.directory.display())),
-        None => what.to_owned(),
+    match (&event.lock, &event.budget) {
+        (Some(lock), _) => one_line(&format!("{what}: {}", lock.directory.display())),
+        (None, Some(over)) => {
+            let what = crossed(event).unwrap_or_default();
+            one_line(&format!("{} {} {what}", over.agent, over.session_id))
+        }
+        (None, None) => what.to_owned(),
     }
 }

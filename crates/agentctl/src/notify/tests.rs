@@ -32,6 +32,7 @@ pub(crate) fn session(id: &str) -> Session {
         processes: Vec::new(),
         kind: None,
         shared: false,
+        halted: false,
         host: "here".to_owned(),
         cwd: Some("/work/a b".into()),
         branch: None,
@@ -53,6 +54,7 @@ pub(crate) fn session(id: &str) -> Session {
         log: None,
         deadline: None,
         overdue: false,
+        budget: None,
         stall: None,
         hooks: Vec::new(),
         callback: Some(agentctl_core::receipt::Callback {
