@@ -18,6 +18,8 @@ use std::{
 
 /// However quiet it is, sessions with a budget that live are looked at this often: sub-agents write elsewhere.
 const SCAN: Duration = Duration::from_secs(15);
+/// Where one has written nothing yet, this often: nobody knows where to wait for that.
+const FIRST: Duration = Duration::from_secs(2);
 /// Where none lives, this often: a person may take one up again by hand.
 const LOOK: Duration = Duration::from_secs(60);
 /// Nothing is looked at more often than this, and looking takes no more than a small part of the time: tokens
@@ -85,7 +87,11 @@ fn pass(
     for dir in due.sources.iter().filter_map(|path| path.parent()) {
         let _ = watch.below(dir, false); // else it is looked at now and then
     }
-    let most = if lives { SCAN } else { LOOK };
+    let most = match lives {
+        true if due.unwritten => FIRST,
+        true => SCAN,
+        false => LOOK,
+    };
     due.next.map_or(most, |next| next.min(most))
 }
 

@@ -155,7 +155,7 @@ fn line(event: &Event) -> String {
     let what = match event.after.filter(|_| event.kind != EventKind::Changed) {
         Some(after) if ended => format!("ended: {}", after.name()),
         Some(after) => format!("is {}", after.name()),
-        None => event.kind.name().to_owned(),
+        None => crossed(event).unwrap_or_else(|| event.kind.name().to_owned()),
     };
     let exit = session.exit_code.filter(|_| ended);
     let exit = exit.map(|code| format!(", exit {code}")).unwrap_or_default();
@@ -166,23 +166,26 @@ fn line(event: &Event) -> String {
     one_line(&format!("{} {name} {what}{exit}{cwd}{about}", session.agent))
 }
 
+/// What was used of a budget.
+fn crossed(event: &Event) -> Option<String> {
+    let over = &event.budget.as_ref()?.crossed;
+    let (limit, action) = (over.limit.name(), over.action.name());
+    Some(format!("crossed its budget: {limit} {} of {}, {action}", over.used, over.allowed))
+}
+
 fn other(event: &Event) -> String {
     let what = event.kind.name();
     let lock = event.lock.as_ref().map(|lock| lock.directory.display().to_string());
     let (dir, own) = about(event);
     let own = own.map(|(agent, id)| format!("{agent} {id}"));
     let label = event.fuse.as_ref().and_then(|fuse| fuse.label.as_ref());
-    let label = label.map(|label| format!(" ({label})"));
-    let over = event.budget.as_ref().map(|over| {
-        let crossed = &over.crossed;
-        format!(", {} {} of {}", crossed.limit.name(), crossed.used, crossed.allowed)
-    });
-    match lock.or(dir.map(|dir| dir.display().to_string())).or(own) {
-        Some(about) => {
-            let more = label.or(over).unwrap_or_default();
-            one_line(&format!("{what}: {about}{more}"))
-        }
-        None => what.to_owned(),
+    let label = label.map(|label| format!(" ({label})")).unwrap_or_default();
+    match (own, crossed(event)) {
+        (Some(own), Some(crossed)) => one_line(&format!("{own} {crossed}")),
+        (own, _) => match lock.or(dir.map(|dir| dir.display().to_string())).or(own) {
+            Some(about) => one_line(&format!("{what}: {about}{label}")),
+            None => what.to_owned(),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! The program as a whole, from outside.
 
 mod bad_input;
+mod budgeted;
 mod cli;
 mod configured;
 mod driven;

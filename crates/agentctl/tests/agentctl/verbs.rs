@@ -2,6 +2,7 @@
 
 mod abuse;
 mod attach;
+mod budgets;
 mod context;
 mod daemon;
 mod events;

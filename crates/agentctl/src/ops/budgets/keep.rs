@@ -40,6 +40,8 @@ pub(crate) struct Due {
     pub(crate) processes: Vec<ProcKey>,
     /// Where those sessions are written down.
     pub(crate) sources: Vec<PathBuf>,
+    /// Some of them are written down nowhere yet: nothing tells when that begins.
+    pub(crate) unwritten: bool,
     /// How long until the next silence is too long.
     pub(crate) next: Option<Duration>,
 }
@@ -58,6 +60,7 @@ pub(crate) fn due(here: &Here) -> Result<Due, Error> {
         }
         if session.live {
             due.processes.extend(stop::holders(session));
+            due.unwritten |= session.source.is_none();
             due.sources.extend(session.source.clone());
             due.next = [due.next, left(&seen)].into_iter().flatten().min();
         }

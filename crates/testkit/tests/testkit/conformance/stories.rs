@@ -25,7 +25,7 @@ fn whole(agent: &dyn Agent, host: &dyn Host, stub: &Stub) -> Option<Story> {
 }
 
 /// Calls with every session of every case that has a record which can be read.
-fn each(mut call: impl FnMut(&dyn Agent, &FixtureHost, &Stub, Session)) {
+pub(super) fn each(mut call: impl FnMut(&dyn Agent, &FixtureHost, &Stub, Session)) {
     for case in cases().expect("the fixtures are readable") {
         let Some(agent) = agents::named(&case.agent) else { continue };
         let host = FixtureHost::new(&case.path).expect("case.json is readable");
