@@ -9,6 +9,7 @@ mod files;
 mod grip;
 #[cfg(target_os = "linux")]
 mod linux;
+mod listen;
 mod machine;
 mod peer;
 #[cfg(target_os = "linux")]
@@ -26,6 +27,7 @@ pub(crate) use files::Disk;
 pub(crate) use grip::{Grip, Refused, Waited, key_of};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Proc;
+pub(crate) use listen::Listening;
 pub(crate) use machine::{Machine, Native};
 pub(crate) use peer::{dial, other_end};
 #[cfg(target_os = "linux")]
