@@ -90,6 +90,8 @@ pub struct Server<'a> {
     pub process: &'a ProcKey,
     /// When it started.
     pub since: Timestamp,
+    /// It does nothing else: nobody sits before it.
+    pub serves: bool,
 }
 
 /// A session that exists, known from its name and size alone.

@@ -19,7 +19,7 @@ impl Survey<'_> {
                 continue;
             }
             let (key, serves) = (process.key.clone(), process.serves());
-            let server = Server { process: &key, since: process.since };
+            let server = Server { process: &key, since: process.since, serves };
             match self.agent.serves(self.host, store, &server) {
                 Ok(None) => {}
                 Ok(Some(claims)) => {
@@ -47,15 +47,15 @@ impl Survey<'_> {
             if stores.is_empty() || tellers.iter().any(|one| one.process == process.key) {
                 continue;
             }
-            let server = Server { process: &process.key, since: process.since };
+            let serves = process.serves();
+            let server = Server { process: &process.key, since: process.since, serves };
             let push = match known(&process.key) {
                 true => None,
                 false => {
                     stores.iter().find_map(|store| self.agent.pushes(self.host, store, &server))
                 }
             };
-            let (process, serves) = (process.key.clone(), process.serves());
-            tellers.push(Teller { process, serves, push });
+            tellers.push(Teller { process: process.key.clone(), serves, push });
         }
         tellers
     }

@@ -9,6 +9,8 @@ use std::{
 
 /// However much servers tell, an agent is not looked at more often than this because of it.
 const PAUSE: Duration = Duration::from_millis(150);
+/// When it is looked at once more: a server may say what it is about to do.
+const AFTER: Duration = Duration::from_millis(300);
 /// How long a process is left alone on which nobody could listen; every further time twice as long.
 const REST: Duration = Duration::from_secs(2);
 /// So long at most.
@@ -26,10 +28,16 @@ pub(super) struct Ears {
     found: Vec<Push>,
     /// When each agent was looked at last, or is next, because of what a server told.
     due: BTreeMap<&'static str, Instant>,
+    /// When each is looked at once more.
+    after: BTreeMap<&'static str, Instant>,
 }
 
 struct Ear {
     agent: &'static str,
+    /// It is a server, and may only have to begin to listen.
+    serves: bool,
+    /// It was found to tell of changes.
+    tells: bool,
     line: Option<Listening>,
     /// Something came since its line was begun.
     heard: bool,
@@ -47,7 +55,7 @@ impl Ears {
         self.all.iter().filter(|(_, ear)| rests(ear)).map(|(key, _)| key.clone()).collect()
     }
 
-    /// Forgets who is gone, of agents that were `looked` at, and says when to look for a line again.
+    /// Forgets who is gone, of agents that were `looked` at, and says when to look again.
     pub(super) fn seen(
         &mut self,
         tellers: Vec<(&'static str, Teller)>,
@@ -56,27 +64,23 @@ impl Ears {
         let lives = |key: &ProcKey| tellers.iter().any(|(_, teller)| teller.process == *key);
         self.all.retain(|key, ear| lives(key) || !looked.iter().any(|agent| agent == ear.agent));
         let now = Instant::now();
-        let mut soon = Vec::new();
         for (agent, Teller { process, serves, push }) in tellers {
-            let fresh = || Ear::new(agent, now);
-            let ear = self.all.entry(process).or_insert_with(fresh);
+            let ear = self.all.entry(process).or_insert_with(|| Ear::new(agent, serves, now));
             if ear.line.is_some() || ear.again > now {
                 continue;
             }
             match push {
                 Some(push) => {
-                    ear.again = now + REST; // somebody is about to listen
+                    (ear.tells, ear.again) = (true, now + REST); // somebody is about to listen
                     self.found.push(push);
                 }
-                None => {
-                    ear.fails(now);
-                    soon.extend(
-                        Some((agent, ear.again)).filter(|_| serves && ear.failures <= STARTS),
-                    );
-                }
+                None => ear.fails(now),
             }
         }
-        soon
+        self.after.retain(|_, due| *due > now);
+        let waits = self.all.values().filter(|ear| ear.line.is_none() && ear.is_awaited());
+        let waits = waits.map(|ear| (ear.agent, ear.again));
+        waits.chain(self.after.iter().map(|(agent, due)| (*agent, *due))).collect()
     }
 
     /// Begins to listen to those that were found since.
@@ -100,11 +104,12 @@ impl Ears {
             None => now,
         };
         self.due.insert(ear.agent, due);
+        self.after.insert(ear.agent, due + AFTER);
         Some((ear.agent, due))
     }
 
-    /// A line is over: whose it was, and when to look. One that told something before may have been cut
-    /// by what must be seen at once.
+    /// A line is over: whose it was, and when to look. One that told something before may have been cut by
+    /// what must be seen at once.
     pub(super) fn hushed(&mut self, key: &ProcKey) -> Option<(&'static str, Instant)> {
         let ear = self.all.get_mut(key)?;
         ear.line = None;
@@ -118,13 +123,68 @@ impl Ears {
 }
 
 impl Ear {
-    fn new(agent: &'static str, now: Instant) -> Self {
-        Self { agent, line: None, heard: false, begun: now, failures: 0, again: now }
+    fn new(agent: &'static str, serves: bool, now: Instant) -> Self {
+        let (tells, line, heard, failures) = (false, None, false, 0);
+        Self { agent, serves, tells, line, heard, begun: now, failures, again: now }
+    }
+
+    /// It is worth a look only for the sake of a line.
+    fn is_awaited(&self) -> bool {
+        self.tells || self.serves && self.failures <= STARTS
     }
 
     fn fails(&mut self, now: Instant) {
         let rest = REST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
         self.failures += 1;
         self.again = now + rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32) -> ProcKey {
+        ProcKey { pid, start: 1, boot: "boot".to_owned() }
+    }
+
+    fn seen(ears: &mut Ears, serves: bool) -> Vec<(&'static str, Instant)> {
+        let teller = Teller { process: process(1), serves, push: None };
+        ears.seen(vec![("agent", teller)], &["agent".to_owned()])
+    }
+
+    #[test]
+    fn however_much_is_told_looks_are_few() {
+        let mut ears = Ears::default();
+        seen(&mut ears, false);
+        let began = Instant::now();
+        let mut due: Vec<Instant> =
+            (0..10_000).filter_map(|_| Some(ears.pushed(&process(1))?.1)).collect();
+        assert_eq!(due.len(), 10_000);
+        assert!(due[0] < began + PAUSE, "the first is looked into at once");
+        due.dedup();
+        assert!(due.windows(2).all(|two| two[1] >= two[0] + PAUSE), "{due:?}");
+        assert_eq!(ears.pushed(&process(2)), None);
+    }
+
+    #[test]
+    fn a_server_that_does_not_listen_is_soon_left_alone() {
+        let mut ears = Ears::default();
+        assert_eq!(seen(&mut ears, false), [], "a terminal need not listen");
+        let mut ears = Ears::default();
+        let began = Instant::now();
+        let again = seen(&mut ears, true);
+        assert!(again.iter().all(|(_, at)| *at >= began + REST) && again.len() == 1, "{again:?}");
+        assert_eq!(seen(&mut ears, true), again, "it rests");
+        for failures in 2..100 {
+            let ear = ears.all.get_mut(&process(1)).expect("it was seen");
+            ear.again = Instant::now();
+            let awaited = seen(&mut ears, true).len();
+            assert_eq!(awaited, usize::from(failures <= STARTS), "{failures}");
+        }
+        let rest = ears.all[&process(1)].again.duration_since(Instant::now());
+        assert!(rest <= LONGEST, "{rest:?}");
+        assert_eq!(ears.seen(Vec::new(), &["agent".to_owned()]), []);
+        assert!(ears.all.is_empty(), "it is gone");
     }
 }

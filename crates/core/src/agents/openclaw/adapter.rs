@@ -13,6 +13,7 @@ use crate::{
     hosted::Hosted,
     launch::Signal,
     proof::{Source, shell_word},
+    push::Push,
 };
 use std::{
     ffi::OsString,
@@ -130,6 +131,10 @@ impl Agent for OpenClaw {
         server: &Server<'_>,
     ) -> io::Result<Option<Vec<Claim>>> {
         gateway::ask(host, store, server.process)
+    }
+
+    fn pushes(&self, host: &dyn Host, store: &Path, server: &Server<'_>) -> Option<Push> {
+        gateway::pushes(host, store, server.process)
     }
 
     fn holds(&self, _: &dyn Host, _: &Path, _: &Path) -> Option<String> {

@@ -175,6 +175,26 @@ pub(super) fn encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::push::says;
+
+    #[test]
+    fn only_messages_that_may_change_a_state_wake() {
+        let wakes = |payload: &str| {
+            let line =
+                format!(r#"data: {{"directory":"/w","project":"global","payload":{payload}}}"#);
+            WAKES.iter().any(|word| says(line.as_bytes(), word))
+        };
+        let of = |kind: &str| format!(r#"{{"id":"evt_1","type":"{kind}","properties":{{}}}}"#);
+        for kind in ["server.connected", "session.status", "session.idle", "session.error"] {
+            assert!(wakes(&of(kind)), "{kind}");
+        }
+        for kind in ["permission.asked", "permission.replied", "question.asked"] {
+            assert!(wakes(&of(kind)), "{kind}");
+        }
+        for kind in ["server.heartbeat", "message.part.delta", "session.updated", "sync"] {
+            assert!(!wakes(&of(kind)), "{kind}");
+        }
+    }
 
     #[test]
     fn directories_of_any_name_stay_one_value() {
