@@ -64,9 +64,9 @@ fn a_server_tells_that_it_goes_on() {
         stage.send(&id, &format!("MOCK:escalate {}", tool.tool()));
         assert_eq!(events.told(&id), "session.working: idle working");
         assert_eq!(events.told(&id), "session.waiting: working waiting");
-        let began = Instant::now();
         let approved = stage.sandbox.agentctl(&["approve", &id]);
         assert_eq!(approved.code, Some(0), "{approved:?}");
+        let began = Instant::now();
         assert_eq!(events.told(&id), "session.working: waiting working");
         took += began.elapsed();
         assert!(tool.has_begun(), "what was told is true");

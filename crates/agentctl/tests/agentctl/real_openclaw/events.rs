@@ -28,9 +28,9 @@ fn a_question_and_its_answer_are_told() {
     let (tool, script) = tool(&stage);
     gateway.run("one", &script);
     while !events.told(&id).ends_with(" waiting") {}
-    let began = Instant::now();
     let approved = stage.sandbox.agentctl(&["approve", &id]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
+    let began = Instant::now();
     assert_eq!(events.told(&id), "session.working: waiting working");
     assert!(began.elapsed() < SCAN, "{:?}", began.elapsed());
     stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
