@@ -9,6 +9,7 @@ use crate::{
     launch::{Ask, Plan, Signal},
     lines,
     proof::Source,
+    push::Push,
     turns,
 };
 use jiff::Timestamp;
@@ -92,6 +93,8 @@ pub struct Server<'a> {
     pub process: &'a ProcKey,
     /// When it started.
     pub since: Timestamp,
+    /// It does nothing else: nobody sits before it.
+    pub serves: bool,
 }
 
 /// A session that exists, known from its name and size alone.
@@ -372,6 +375,11 @@ pub trait Agent: Sync {
     /// where it cannot be asked.
     fn serves(&self, _: &dyn Host, _: &Path, _: &Server<'_>) -> io::Result<Option<Vec<Claim>>> {
         Ok(None)
+    }
+    /// How a live process tells, unasked, that sessions of a store changed; `None` where it does not, or
+    /// where whoever listens changes something.
+    fn pushes(&self, _: &dyn Host, _: &Path, _: &Server<'_>) -> Option<Push> {
+        None
     }
     /// Sessions that a session spawned and its process runs too, each with what shows it; only where
     /// they leave no trail of their own.

@@ -20,6 +20,7 @@
 //! | intent | what a person asked for: a lock |
 //! | step | something a session's record or a receipt shows that it did, with its time; see [`story`] |
 //! | mark | what was told of a session last; a cursor is all marks; see [`event`] |
+//! | push | a server's word that something changed: it says when to look, and nothing else |
 //! | fact | one piece of evidence a state follows from, with its source |
 
 pub mod agent;
@@ -40,6 +41,7 @@ pub mod matrix;
 pub mod observe;
 pub mod policy;
 pub mod proof;
+pub mod push;
 pub mod receipt;
 pub mod select;
 pub mod story;

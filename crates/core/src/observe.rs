@@ -10,6 +10,7 @@ mod infer;
 mod live;
 mod orphans;
 
+pub use asked::Teller;
 pub use orphans::orphans;
 
 use crate::{

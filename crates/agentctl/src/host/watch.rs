@@ -2,8 +2,8 @@
 
 #[cfg(target_os = "linux")]
 use super::{Handle, Refused, Waited};
-use super::{Native, Portable};
-use agentctl_core::{host::Kernel, ident::ProcKey};
+use super::{Listening, Native, Portable};
+use agentctl_core::{host::Kernel, ident::ProcKey, push::Push};
 use notify::{
     Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
     event::{CreateKind, ModifyKind},
@@ -36,6 +36,10 @@ pub(crate) enum Change {
     },
     /// This process ended.
     Ended(ProcKey),
+    /// This process told, unasked, that something changed.
+    Pushed(ProcKey),
+    /// This process tells nothing any more, or never did.
+    Hushed(ProcKey),
     /// Changes may have been missed: look at everything anew. If a directory was removed, what
     /// comes in its place is seen only by a new watch.
     Lost,
@@ -147,6 +151,12 @@ impl Watch {
         ends.retain(|end| !end.is_over());
         ends.push(end);
         Ok(())
+    }
+
+    /// Listens to what a process tells unasked, for as long as the answer is kept.
+    pub(crate) fn server(&self, push: Push) -> io::Result<Listening> {
+        let queue = Arc::clone(&self.queue);
+        Listening::begin(push, move |change| queue.push(change))
     }
 
     /// The next change, waited for without a limit where none is given. Changes of one file that

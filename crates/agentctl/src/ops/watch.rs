@@ -1,9 +1,11 @@
 //! Watches everything, and tells what happens: the one watcher that commands and the daemon share.
 //!
-//! Nothing is asked again and again: a look is made when a store changes, when a process ends, and,
-//! for what neither tells, every [`SCAN`]. What it tells goes on from a cursor, so that it may be killed
-//! at any moment. Plain calls: whoever wants it in the background gives it a thread.
+//! Nothing is asked again and again: a look is made when a store changes, when a process ends, when a
+//! server says that something has changed, and, for what nobody tells, every [`SCAN`]. What it tells
+//! goes on from a cursor, so that it may be killed at any moment. Plain calls: whoever wants it in the
+//! background gives it a thread.
 
+mod ears;
 mod look;
 mod places;
 
@@ -16,6 +18,7 @@ use agentctl_core::{
     ident::ProcKey,
     wire::{Event, Problem, Session},
 };
+use ears::Ears;
 use look::Looked;
 use places::Places;
 use std::{
@@ -61,6 +64,7 @@ pub(crate) struct Watcher {
     cursor: Cursor,
     watch: Watch,
     places: Places,
+    ears: Ears,
     /// Sessions that live, as they were seen last: of some nothing else is left when they end.
     alive: BTreeMap<Key, Session>,
     /// Processes that are watched, and whose they are.
@@ -88,6 +92,7 @@ impl Watcher {
             cursor: since,
             watch,
             places: Places::default(),
+            ears: Ears::default(),
             alive: BTreeMap::new(),
             processes: BTreeMap::new(),
             unnamed: BTreeMap::new(),
@@ -130,6 +135,7 @@ impl Watcher {
     pub(crate) fn next(&mut self, until: Option<Instant>) -> Batch {
         let mut batch = Batch::default();
         loop {
+            self.ears.listen(&self.watch);
             let due = self.soon.values().copied().chain([self.scan]).chain(until).min();
             let left = due.map(|due| due.saturating_duration_since(Instant::now()));
             let mut scope = Scope::default();
@@ -164,6 +170,12 @@ impl Watcher {
                 scope.full = true;
                 self.places.doubt();
             }
+            Change::Pushed(key) => {
+                self.ears.pushed(&key).into_iter().for_each(|told| self.due(told))
+            }
+            Change::Hushed(key) => {
+                self.ears.hushed(&key).into_iter().for_each(|told| self.due(told))
+            }
             Change::Ended(key) => scope.agents.extend(self.processes.remove(&key)),
             Change::Below { dir, what } => {
                 let of = self.places.agents(&dir);
@@ -178,6 +190,12 @@ impl Watcher {
                 }
             }
         }
+    }
+
+    /// Looks at an agent then, or before.
+    fn due(&mut self, (agent, due): (&'static str, Instant)) {
+        let soon = self.soon.entry(agent).or_insert(due);
+        *soon = due.min(*soon);
     }
 
     /// Adds what is to be looked at by now.
@@ -209,7 +227,8 @@ impl Watcher {
         let of =
             |agent: &&&'static dyn Agent| scope.full || scope.agents.contains(agent.card().name);
         let chosen: Vec<&'static dyn Agent> = agents::ALL.iter().filter(of).copied().collect();
-        let ask = look::Ask { chosen, full: scope.full, only_now };
+        let known = self.ears.known();
+        let ask = look::Ask { chosen, full: scope.full, only_now, known };
         look::look(&self.here, &self.cursor, ask)
     }
 
@@ -240,8 +259,7 @@ impl Watcher {
         self.unsettled.retain(|key, _| !looked.look.agents.contains(&key.agent));
         for (key, (since, due)) in still {
             if let Some(agent) = agents::named(&key.agent) {
-                let soon = self.soon.entry(agent.card().name).or_insert(due);
-                *soon = due.min(*soon);
+                self.due((agent.card().name, due));
             }
             self.unsettled.insert(key, since);
         }
@@ -282,6 +300,8 @@ impl Watcher {
                 self.processes.insert(key, agent);
             }
         }
+        let again = self.ears.seen(looked.tellers, &looked.look.agents);
+        again.into_iter().for_each(|told| self.due(told));
         self.arm(&looked.stores, batch);
         self.problems(looked.problems, batch);
     }

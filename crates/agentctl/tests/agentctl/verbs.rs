@@ -12,6 +12,7 @@ mod locks;
 mod many;
 mod metrics;
 mod prune;
+mod pushes;
 mod race;
 mod receipts;
 mod send;

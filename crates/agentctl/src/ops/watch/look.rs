@@ -11,14 +11,14 @@ use agentctl_core::{
     event::{self, Cursor, Key, Look, Seen},
     host::Host,
     ident::ProcKey,
-    observe::{Candidate, History, Survey},
+    observe::{Candidate, History, Survey, Teller},
     receipt::Launched,
     select::join_unnamed,
     story::{self, From},
     wire::{Problem, Session},
 };
 use jiff::{SignedDuration, Timestamp};
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 /// How long all agents together may take; who is later is looked at the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -32,6 +32,8 @@ pub(super) struct Ask {
     pub(super) full: bool,
     /// Only as it is: nothing of what was before.
     pub(super) only_now: bool,
+    /// Processes whose way to tell of changes need not be asked for.
+    pub(super) known: BTreeSet<ProcKey>,
 }
 
 /// What was seen, and what is to be watched.
@@ -39,6 +41,7 @@ pub(super) struct Looked {
     pub(super) look: Look,
     pub(super) processes: Vec<(ProcKey, &'static str)>,
     pub(super) stores: Vec<(&'static str, PathBuf)>,
+    pub(super) tellers: Vec<(&'static str, Teller)>,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -47,6 +50,7 @@ struct Part {
     agent: &'static str,
     sessions: Vec<Seen>,
     stores: Vec<PathBuf>,
+    tellers: Vec<Teller>,
     problems: Vec<Problem>,
 }
 
@@ -56,7 +60,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     let away = here.again().now().duration_since(cursor.floor) > RECENT;
     let here = if away { here.again() } else { here.again_within(PATIENCE) };
     let at = here.host().table().map_or_else(|_| here.now(), |table| table.taken);
-    let Ask { chosen, full, only_now } = ask;
+    let Ask { chosen, full, only_now, known } = ask;
     let marks = Arc::new(cursor.clone());
     let answers = observe::each(&here, &chosen, move |agent, host, env| {
         let history = match full && !only_now {
@@ -64,7 +68,8 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
             false => History::Skip,
         };
         let survey = Survey::new(agent, host, env, history);
-        let mut part = part(survey, &marks, host, only_now);
+        let tellers = survey.tellers(|process| known.contains(process));
+        let mut part = Part { tellers, ..part(survey, &marks, host, only_now) };
         if !only_now {
             unrecorded(&mut part, &marks, host, full);
         }
@@ -86,6 +91,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
         },
         processes: Vec::new(),
         stores: Vec::new(),
+        tellers: Vec::new(),
         problems: answers.late,
     };
     for part in answers.found {
@@ -112,7 +118,8 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
 
 impl Looked {
     fn add(&mut self, part: Part, at: Timestamp) {
-        let Part { agent, sessions, stores, problems } = part;
+        let Part { agent, sessions, stores, tellers, problems } = part;
+        self.tellers.extend(tellers.into_iter().map(|teller| (agent, teller)));
         self.look.agents.push(agent.to_owned());
         self.stores.extend(stores.into_iter().map(|store| (agent, store)));
         self.problems.extend(problems);
@@ -182,7 +189,8 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
     seen.retain(|seen| seen.session.id.is_some() || joined.contains(&seen.session));
     let unread = unread.into_iter().flatten().collect();
     let stores = survey.stores.clone();
-    Part { agent: name, sessions: seen, stores, problems: observe::problems(&mut survey, unread) }
+    let problems = observe::problems(&mut survey, unread);
+    Part { agent: name, sessions: seen, stores, tellers: Vec::new(), problems }
 }
 
 fn unreadable(agent: &str, session: &Session, why: &std::io::Error) -> Problem {

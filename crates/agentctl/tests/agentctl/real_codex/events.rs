@@ -1,9 +1,15 @@
 //! What is told of Codex, from a prompt on its terminal to its death.
 
-use rustix::process::Signal;
+use std::time::{Duration, Instant};
 
-use super::EXE;
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{EXE, send::Daemon};
 use crate::support::{Stage, alive, is_real, signal};
+
+/// Everything is looked at this often though nobody says anything.
+const SCAN: Duration = Duration::from_secs(15);
 
 #[test]
 fn every_step_of_a_conversation_is_told_once() {
@@ -38,6 +44,36 @@ fn every_step_of_a_conversation_is_told_once() {
     let working = stage.becomes(&id, &["idle", "working"], &alive("working", "interactive"));
     signal(Signal::KILL, is_real(&working, EXE));
     assert_eq!(events.told(&id), "session.ended: working died");
+    events.are_unique();
+}
+
+/// That a command which was asked for begins to run is written down nowhere, and told all the same: three
+/// times in less time than two scans are apart.
+#[test]
+fn a_server_tells_that_it_goes_on() {
+    let stage = Stage::new();
+    let mut events = stage.watch();
+    let mut daemon = Daemon::start(&stage);
+    let id = daemon.thread(&json!({
+        "cwd": stage.sandbox.work(), "approvalPolicy": "on-request", "sandbox": "workspace-write",
+    }));
+    assert_eq!(events.told(&id), "session.started: - idle");
+    let mut took = Duration::ZERO;
+    for number in 0..3 {
+        let tool = stage.sandbox.gate(&format!("tool-{number}"));
+        stage.send(&id, &format!("MOCK:escalate {}", tool.tool()));
+        assert_eq!(events.told(&id), "session.working: idle working");
+        assert_eq!(events.told(&id), "session.waiting: working waiting");
+        let approved = stage.sandbox.agentctl(&["approve", &id]);
+        assert_eq!(approved.code, Some(0), "{approved:?}");
+        let began = Instant::now();
+        assert_eq!(events.told(&id), "session.working: waiting working");
+        took += began.elapsed();
+        assert!(tool.has_begun(), "what was told is true");
+        tool.open();
+        assert_eq!(events.told(&id), "session.idle: working idle");
+    }
+    assert!(took < SCAN, "{took:?}");
     events.are_unique();
 }
 

@@ -2,13 +2,16 @@
 
 use super::{control, known, launch, messages, rollout, store};
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
+    agent::{
+        Agent, Card, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub, Watched,
+    },
     agents::json,
     control::{Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role},
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
+    push::Push,
 };
 use std::{io, path::Path};
 
@@ -90,6 +93,11 @@ impl Agent for Codex {
         words.extend(cwd.into_iter().flat_map(|cwd| ["-C".to_owned(), cwd]));
         words.push(target.id.to_owned());
         Some(Leads { words, secrets: &[] })
+    }
+
+    fn pushes(&self, host: &dyn Host, store: &Path, server: &Server<'_>) -> Option<Push> {
+        // A terminal has the same store, and does not listen there.
+        control::pushes(host, store, server.process).filter(|_| server.serves)
     }
 
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {

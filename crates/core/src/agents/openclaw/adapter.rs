@@ -13,6 +13,7 @@ use crate::{
     hosted::Hosted,
     launch::Signal,
     proof::{Source, shell_word},
+    push::Push,
     turns,
 };
 use std::{
@@ -132,6 +133,10 @@ impl Agent for OpenClaw {
         server: &Server<'_>,
     ) -> io::Result<Option<Vec<Claim>>> {
         gateway::ask(host, store, server.process)
+    }
+
+    fn pushes(&self, host: &dyn Host, store: &Path, server: &Server<'_>) -> Option<Push> {
+        gateway::pushes(host, store, server.process)
     }
 
     fn holds(&self, _: &dyn Host, _: &Path, _: &Path) -> Option<String> {

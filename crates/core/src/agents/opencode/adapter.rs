@@ -11,6 +11,7 @@ use crate::{
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
     proof::{Source, shell_word},
+    push::Push,
     turns,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -113,6 +114,10 @@ impl Agent for OpenCode {
         server: &Server<'_>,
     ) -> io::Result<Option<Vec<Claim>>> {
         server::claims(host, store, server)
+    }
+
+    fn pushes(&self, host: &dyn Host, _: &Path, server: &Server<'_>) -> Option<Push> {
+        server::pushes(host, server)
     }
 
     fn spawned(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<(Stub, Source)> {
