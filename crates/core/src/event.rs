@@ -59,6 +59,8 @@ pub struct Story {
     pub turn: Option<Timestamp>,
     /// A turn was open before the first step.
     pub began: bool,
+    /// How far its record was read before the first step.
+    pub start: u64,
     /// The steps, oldest first.
     pub steps: Vec<Step>,
     /// How far its record was read.
