@@ -5,7 +5,7 @@ use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::json,
     control::{Leads, Question, Request, Target, Unheard},
-    evidence::{Record, Role},
+    evidence::{Record, Role, Turn},
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
@@ -109,6 +109,10 @@ impl Agent for Codex {
 
     fn read(&self, host: &dyn Host, stub: &Stub, _: Depth) -> io::Result<Record> {
         rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
+    }
+
+    fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+        rollout::turn(host, stub)
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {
