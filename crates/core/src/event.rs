@@ -128,12 +128,17 @@ impl Seen {
                 known != Some(StateName::Waiting)
                     && session.because.iter().any(|because| by_absence(because.rule))
             }
-            // Its parent writes down how it exited.
             StateName::Done | StateName::Failed | StateName::Stopped | StateName::Died => {
-                let lived = mark.is_some_and(|mark| mark.live == Some(true));
-                lived && session.launch_id.is_some() && session.exit_code.is_none()
+                self.awaits_exit(mark)
             }
         }
+    }
+
+    /// It ended just now, and its parent is to write down how.
+    pub fn awaits_exit(&self, mark: Option<&Mark>) -> bool {
+        let lived = mark.is_some_and(|mark| mark.live == Some(true));
+        let untold = self.session.launch_id.is_some() && self.session.exit_code.is_none();
+        lived && untold && !self.session.live
     }
 }
 

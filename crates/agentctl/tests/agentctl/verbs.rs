@@ -17,4 +17,5 @@ mod send;
 mod stop;
 mod trees;
 mod wait;
+mod watching;
 mod webhooks;
