@@ -2,7 +2,7 @@
 
 use crate::{
     control::{self, Leads, Question, Request, Target, Unheard},
-    evidence::{Record, Role, Say},
+    evidence::{Record, Role, Say, Turn},
     host::{Env, Host},
     hosted::Hosted,
     ident::ProcKey,
@@ -405,6 +405,10 @@ pub trait Agent: Sync {
     }
     /// What one session says of itself.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
+    /// Its newest turn alone, as far as the record itself tells; asked once for each line of it.
+    fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+        Ok(self.read(host, stub, Depth::Glance)?.turn)
+    }
     /// A shell command that exits 0 if nothing native claims the session is loaded.
     fn absence(&self, store: &Path, id: &str) -> String;
     /// What a line of a transcript says, readably.

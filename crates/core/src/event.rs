@@ -61,6 +61,8 @@ pub struct Story {
     pub turn: Option<Timestamp>,
     /// A turn was open before the first step.
     pub began: bool,
+    /// How far its record was read before the first step.
+    pub start: u64,
     /// The steps, oldest first.
     pub steps: Vec<Step>,
     /// How far its record was read.
@@ -130,12 +132,17 @@ impl Seen {
                 known != Some(StateName::Waiting)
                     && session.because.iter().any(|because| by_absence(because.rule))
             }
-            // Its parent writes down how it exited.
             StateName::Done | StateName::Failed | StateName::Stopped | StateName::Died => {
-                let lived = mark.is_some_and(|mark| mark.live == Some(true));
-                lived && session.launch_id.is_some() && session.exit_code.is_none()
+                self.awaits_exit(mark)
             }
         }
+    }
+
+    /// It ended just now, and its parent is to write down how.
+    pub fn awaits_exit(&self, mark: Option<&Mark>) -> bool {
+        let lived = mark.is_some_and(|mark| mark.live == Some(true));
+        let untold = self.session.launch_id.is_some() && self.session.exit_code.is_none();
+        lived && untold && !self.session.live
     }
 }
 

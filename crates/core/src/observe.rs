@@ -80,6 +80,8 @@ pub struct Survey<'a> {
     suspects: Vec<Live>,
     /// Stores whose claims could not all be read: a process without one may hold anything there.
     unclear: Vec<PathBuf>,
+    /// Some store could not be read at all.
+    unread: bool,
     lost: Vec<Lost>,
 }
 
@@ -103,6 +105,7 @@ impl<'a> Survey<'a> {
             live: Vec::new(),
             suspects: Vec::new(),
             unclear: Vec::new(),
+            unread: false,
             lost: Vec::new(),
         };
         survey.live = survey.living();
@@ -143,6 +146,11 @@ impl<'a> Survey<'a> {
         let lives = table.processes.iter().any(|process| agent.may_be(&process.comm));
         let missing = |store: &PathBuf| host.stat(store).is_err_and(|why| live::is_absent(&why));
         !lives && agent.stores(env).iter().all(missing)
+    }
+
+    /// No store is closed to us, and neither are the processes: who is not here is gone.
+    pub fn is_whole(&self) -> bool {
+        !self.unread && self.blind.is_none()
     }
 
     /// As [`Survey::new`] for live sessions, and with those of this full id, ended or not.

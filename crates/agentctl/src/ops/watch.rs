@@ -1,12 +1,13 @@
 //! Watches everything, and tells what happens: the one watcher that commands and the daemon share.
 //!
 //! Nothing is asked again and again: a look is made when a store changes, when a process ends, when a
-//! server says that something has changed, and, for what nobody tells, every [`SCAN`]. What it tells
+//! server says that something has changed, and, for what nobody tells, as [`Pace`] says. What it tells
 //! goes on from a cursor, so that it may be killed at any moment. Plain calls: whoever wants it in the
 //! background gives it a thread.
 
 mod ears;
 mod look;
+mod pace;
 mod places;
 
 use super::{Here, observe};
@@ -14,12 +15,13 @@ use crate::host::{Change, Part, Watch};
 use agentctl_core::{
     agent::Agent,
     agents,
-    event::{Cursor, Key, Mark},
+    event::{Cursor, Key, Look, Mark},
     ident::ProcKey,
-    wire::{Event, Problem, Session},
+    wire::{Event, Problem, Session, StateName},
 };
 use ears::Ears;
 use look::Looked;
+use pace::{Pace, SCAN};
 use places::Places;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,14 +29,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// However quiet it is, everything is looked at this often.
-const SCAN: Duration = Duration::from_secs(15);
 /// However busy it is, nothing is looked at more often than this.
 const REST: Duration = Duration::from_millis(40);
 /// How long files and processes may contradict each other before that is told as it is.
 const SETTLE: Duration = Duration::from_millis(250);
 /// How long a process may name no session before it is told as one, or its session as ended.
 const UNNAMED: Duration = Duration::from_secs(2);
+/// How long the parent of a launch may take to write down how it exited.
+const EXIT: Duration = Duration::from_secs(3);
 /// When what is in a directory that was just made is looked at again.
 const MADE: Duration = Duration::from_millis(100);
 
@@ -46,7 +48,7 @@ const NAMED: Duration = Duration::from_millis(250);
 pub(crate) struct Batch {
     /// What happened, oldest first.
     pub(crate) events: Vec<Event>,
-    /// What could not be read or watched; each is told once.
+    /// What cannot be read or watched; each is told once, and again if it went and came back.
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -76,9 +78,14 @@ pub(crate) struct Watcher {
     /// When an agent is looked at though nothing else happens.
     soon: BTreeMap<&'static str, Instant>,
     /// When everything is.
-    scan: Instant,
+    pace: Pace,
     last: Instant,
+    /// Some process cannot be watched, or no directory.
+    deaf: bool,
+    /// What could not be read at the last full look, and since.
     told: BTreeSet<Problem>,
+    /// What could not be watched when that was tried last.
+    refused: BTreeSet<Problem>,
 }
 
 impl Watcher {
@@ -98,14 +105,15 @@ impl Watcher {
             unnamed: BTreeMap::new(),
             unsettled: BTreeMap::new(),
             soon: BTreeMap::new(),
-            scan: now,
+            pace: Pace::new(now),
             last: now,
+            deaf: refused.is_some(),
             told: BTreeSet::new(),
+            refused: BTreeSet::new(),
         };
         let mut batch = Batch::default();
         if let Some(why) = refused {
-            let why = watcher.unwatched(&why);
-            watcher.problems(vec![why], &mut batch);
+            batch.problems.push(unwatched(&why));
         }
         // Watch first, look then: nothing can happen in between unseen.
         watcher.arm(&[], &mut batch);
@@ -122,7 +130,7 @@ impl Watcher {
                 watcher.tell(&everything, &mut batch);
             }
         }
-        watcher.scan = Instant::now() + SCAN;
+        watcher.pace.looked(Instant::now());
         (watcher, batch)
     }
 
@@ -136,7 +144,7 @@ impl Watcher {
         let mut batch = Batch::default();
         loop {
             self.ears.listen(&self.watch);
-            let due = self.soon.values().copied().chain([self.scan]).chain(until).min();
+            let due = self.soon.values().copied().chain([self.pace.scan]).chain(until).min();
             let left = due.map(|due| due.saturating_duration_since(Instant::now()));
             let mut scope = Scope::default();
             self.heed(self.watch.next(left), &mut scope, &mut batch);
@@ -147,7 +155,7 @@ impl Watcher {
                     change => self.heed(change, &mut scope, &mut batch),
                 }
             }
-            self.fall_due(&mut scope);
+            self.fall_due(&mut scope, &mut batch);
             if scope != Scope::default() {
                 self.tell(&scope, &mut batch);
             }
@@ -199,17 +207,27 @@ impl Watcher {
     }
 
     /// Adds what is to be looked at by now.
-    fn fall_due(&mut self, scope: &mut Scope) {
+    fn fall_due(&mut self, scope: &mut Scope, batch: &mut Batch) {
         let now = Instant::now();
-        scope.full |= self.scan <= now;
+        if self.pace.scan <= now {
+            self.places.doubt(); // a watch that was lost silently is made anew
+            self.arm(&[], batch);
+        }
+        scope.full |= self.pace.is_due(&self.here, self.is_sure());
         scope
             .agents
             .extend(self.soon.iter().filter(|(_, due)| **due <= now).map(|(agent, _)| agent));
         self.soon.retain(|agent, _| !scope.full && !scope.agents.contains(agent));
         if scope.full {
-            self.scan = now + SCAN;
-            self.places.doubt(); // a watch that was lost silently is made anew
+            self.pace.looked(now);
         }
+    }
+
+    /// Whatever happens is told by the kernel, but for processes that come and write nothing. Who works
+    /// or waits may stall, or be asked by a server that writes nothing down.
+    fn is_sure(&self) -> bool {
+        let rests = |session: &Session| session.state == StateName::Idle;
+        !self.deaf && self.refused.is_empty() && self.alive.values().all(rests)
     }
 
     fn tell(&mut self, scope: &Scope, batch: &mut Batch) {
@@ -244,18 +262,25 @@ impl Watcher {
             }
             held
         };
-        for seen in &mut looked.look.sessions {
-            if seen.is_unsettled(marks.get(&seen.key)) {
-                let limit = if seen.key.is_unnamed() { UNNAMED } else { SETTLE };
-                seen.settled &= !hold(&seen.key, limit);
+        let spared = bereft(&mut looked.look, marks);
+        for seen in looked.look.sessions.iter_mut().filter(|seen| seen.settled) {
+            let mark = marks.get(&seen.key);
+            if seen.is_unsettled(mark) {
+                let limit = match (seen.key.is_unnamed(), seen.awaits_exit(mark)) {
+                    (true, _) => UNNAMED,
+                    (false, true) => EXIT,
+                    (false, false) => SETTLE,
+                };
+                seen.settled = !hold(&seen.key, limit);
             }
         }
         // One that ends takes its name away before its record is whole.
         let ends = |mark: &Mark| self.processes.keys().any(|process| mark.is_held_by(process));
         let missed = marks.iter().filter(|(key, mark)| looked.look.misses(key, mark));
+        let missed = missed.filter(|(key, _)| !spared.contains(key));
         let missed = missed.map(|(key, mark)| (key, if ends(mark) { UNNAMED } else { SETTLE }));
-        let spared = missed.filter(|(key, limit)| hold(key, *limit)).map(|(key, _)| key.clone());
-        looked.look.spared = spared.collect();
+        let held = missed.filter(|(key, limit)| hold(key, *limit)).map(|(key, _)| key.clone());
+        looked.look.spared = held.chain(spared.iter().cloned()).collect();
         self.unsettled.retain(|key, _| !looked.look.agents.contains(&key.agent));
         for (key, (since, due)) in still {
             if let Some(agent) = agents::named(&key.agent) {
@@ -296,14 +321,18 @@ impl Watcher {
             self.alive.insert(seen.key.clone(), seen.session.clone());
         }
         for (key, agent) in looked.processes {
-            if !self.processes.contains_key(&key) && self.watch.process(&key).is_ok() {
-                self.processes.insert(key, agent);
+            if self.processes.contains_key(&key) {
+                continue;
+            }
+            match self.watch.process(&key) {
+                Ok(()) => drop(self.processes.insert(key, agent)),
+                Err(_) => self.deaf = true,
             }
         }
         let again = self.ears.seen(looked.tellers, &looked.look.agents);
         again.into_iter().for_each(|told| self.due(told));
         self.arm(&looked.stores, batch);
-        self.problems(looked.problems, batch);
+        self.problems(looked.problems, looked.look.full, batch);
     }
 
     /// Watches all places that are known and not watched yet, and looks again where one is new.
@@ -311,29 +340,50 @@ impl Watcher {
         let (new, refused) = self.places.arm(&mut self.watch, &observe::environment(), stores);
         let soon = Instant::now() + MADE;
         self.soon.extend(new.into_iter().map(|agent| (agent, soon)));
-        let problems = refused.iter().map(|why| self.unwatched(why)).collect();
-        self.problems(problems, batch);
+        let Some(refused) = refused else { return };
+        let refused: BTreeSet<Problem> = refused.iter().map(unwatched).collect();
+        batch.problems.extend(refused.difference(&self.refused).cloned());
+        self.refused = refused;
     }
 
-    fn unwatched(&self, why: &notify::Error) -> Problem {
-        let seconds = SCAN.as_secs();
-        let limit = matches!(why.kind, notify::ErrorKind::MaxFilesWatch);
-        let way = if limit { "; raise fs.inotify.max_user_watches" } else { "" };
-        Problem {
-            agent: "agentctl".to_owned(),
-            path: None,
-            message: format!(
-                "not all can be watched, and is looked at every {seconds} s instead: {why}{way}"
-            ),
+    /// Tells each problem once; a full look without it shows that it is gone.
+    fn problems(&mut self, problems: Vec<Problem>, full: bool, batch: &mut Batch) {
+        if full {
+            self.told.retain(|known| problems.contains(known));
         }
-    }
-
-    /// Tells each problem once.
-    fn problems(&mut self, problems: Vec<Problem>, batch: &mut Batch) {
         for problem in problems {
             if self.told.insert(problem.clone()) {
                 batch.problems.push(problem);
             }
         }
+    }
+}
+
+/// Sessions of which nothing is found while a process that had one lives and names no other: their
+/// store was taken away from it, and may come back. Nothing is told of both until then.
+fn bereft(look: &mut Look, marks: &BTreeMap<Key, Mark>) -> BTreeSet<Key> {
+    let missed: Vec<_> = marks.iter().filter(|(key, mark)| look.misses(key, mark)).collect();
+    let mut spared = BTreeSet::new();
+    for seen in look.sessions.iter_mut().filter(|seen| seen.key.is_unnamed()) {
+        let Some(process) = &seen.session.process else { continue };
+        let lost = missed.iter().filter(|(_, mark)| mark.is_held_by(process));
+        for (key, _) in lost.filter(|(key, _)| !key.is_unnamed()) {
+            spared.insert((*key).clone());
+            seen.settled = false;
+        }
+    }
+    spared
+}
+
+fn unwatched(why: &notify::Error) -> Problem {
+    let seconds = SCAN.as_secs();
+    let limit = matches!(why.kind, notify::ErrorKind::MaxFilesWatch);
+    let way = if limit { "; raise fs.inotify.max_user_watches" } else { "" };
+    Problem {
+        agent: "agentctl".to_owned(),
+        path: None,
+        message: format!(
+            "not all can be watched, and is looked at every {seconds} s instead: {why}{way}"
+        ),
     }
 }

@@ -19,4 +19,5 @@ mod send;
 mod stop;
 mod trees;
 mod wait;
+mod watching;
 mod webhooks;

@@ -139,6 +139,8 @@ impl Cursor {
         }
         let mut mark = Mark::nothing(self.floor, story.turn);
         mark.counts.working = u32::from(story.began);
+        // Whoever is told only its first step goes on from there, not from the first line.
+        mark.upto = story.start;
         let born = session.started_at.filter(|began| *began > self.floor);
         // What is in no record was not there: when it began is only known to the second.
         let unrecorded = self.whole && session.live && session.source.is_none();

@@ -16,6 +16,7 @@ impl Survey<'_> {
         let claims = match self.agent.claims(self.host, store) {
             Ok(claims) => claims,
             Err(why) => {
+                self.unread = true;
                 self.unclear.push(store.to_owned());
                 return self.problem(store.to_owned(), why);
             }

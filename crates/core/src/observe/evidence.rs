@@ -28,7 +28,10 @@ impl Survey<'_> {
         };
         let listing = match self.agent.list(self.host, store) {
             Ok(listing) => listing,
-            Err(why) => return self.problem(store.to_owned(), why),
+            Err(why) => {
+                self.unread = true;
+                return self.problem(store.to_owned(), why);
+            }
         };
         for trouble in listing.problems {
             self.problem(trouble.path, trouble.why);

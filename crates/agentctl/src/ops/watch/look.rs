@@ -23,7 +23,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 /// How long all agents together may take; who is later is looked at the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// A watcher that runs is never further behind than this.
-const RECENT: SignedDuration = SignedDuration::from_mins(3);
+const RECENT: SignedDuration = SignedDuration::from_mins(8);
 
 /// What to look at.
 pub(super) struct Ask {
@@ -48,6 +48,8 @@ pub(super) struct Looked {
 /// One agent's part of it.
 struct Part {
     agent: &'static str,
+    /// All that it keeps could be asked: what is not here is gone.
+    whole: bool,
     sessions: Vec<Seen>,
     stores: Vec<PathBuf>,
     tellers: Vec<Teller>,
@@ -118,9 +120,10 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
 
 impl Looked {
     fn add(&mut self, part: Part, at: Timestamp) {
-        let Part { agent, sessions, stores, tellers, problems } = part;
+        let Part { agent, whole, sessions, stores, tellers, problems } = part;
         self.tellers.extend(tellers.into_iter().map(|teller| (agent, teller)));
-        self.look.agents.push(agent.to_owned());
+        self.look.agents.extend(whole.then(|| agent.to_owned()));
+        self.look.full &= whole;
         self.stores.extend(stores.into_iter().map(|store| (agent, store)));
         self.problems.extend(problems);
         for Seen { session, .. } in &sessions {
@@ -188,9 +191,9 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
     join_unnamed(&mut joined, |_| agent.card().infers);
     seen.retain(|seen| seen.session.id.is_some() || joined.contains(&seen.session));
     let unread = unread.into_iter().flatten().collect();
-    let stores = survey.stores.clone();
+    let (stores, whole) = (survey.stores.clone(), survey.is_whole());
     let problems = observe::problems(&mut survey, unread);
-    Part { agent: name, sessions: seen, stores, tellers: Vec::new(), problems }
+    Part { agent: name, whole, sessions: seen, stores, tellers: Vec::new(), problems }
 }
 
 fn unreadable(agent: &str, session: &Session, why: &std::io::Error) -> Problem {

@@ -49,13 +49,14 @@ impl Places {
         self.doubted = true;
     }
 
-    /// Watches what these stores have, and says whose is new, and what could not be watched.
+    /// Watches what these stores have, and says whose is new, and, if that was tried, what could not be
+    /// watched.
     pub(super) fn arm(
         &mut self,
         watch: &mut Watch,
         env: &Env,
         stores: &[(&'static str, PathBuf)],
-    ) -> (BTreeSet<&'static str>, Vec<notify::Error>) {
+    ) -> (BTreeSet<&'static str>, Option<Vec<notify::Error>>) {
         let known = self.wanted.len();
         if known == 0 {
             self.ours();
@@ -72,7 +73,7 @@ impl Places {
         }
         let (mut new, mut refused) = (BTreeSet::new(), Vec::new());
         if self.wanted.len() == known && !std::mem::take(&mut self.doubted) {
-            return (new, refused);
+            return (new, None);
         }
         self.doubted = false;
         for (dir, (deep, agents)) in &self.wanted {
@@ -92,7 +93,7 @@ impl Places {
                 Err(why) => refused.push(notify::Error { paths: Vec::new(), ..why }),
             }
         }
-        (new, refused)
+        (new, Some(refused))
     }
 
     fn want(&mut self, agent: &'static dyn Agent, store: &Path) {

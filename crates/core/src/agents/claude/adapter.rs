@@ -5,7 +5,7 @@ use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::json,
     control::{Leads, Target},
-    evidence::{Record, Role},
+    evidence::{Record, Role, Turn},
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
@@ -110,6 +110,10 @@ impl Agent for Claude {
             record.forked_from = fork::origin(host, stub);
         }
         Ok(record)
+    }
+
+    fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+        transcript::turn(host, stub)
     }
 
     fn absence(&self, store: &Path, id: &str) -> String {

@@ -7,7 +7,7 @@ use crate::{
     },
     agents::json,
     control::{Leads, Question, Request, Target, Unheard},
-    evidence::{Record, Role},
+    evidence::{Record, Role, Turn},
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
@@ -118,6 +118,10 @@ impl Agent for Codex {
 
     fn read(&self, host: &dyn Host, stub: &Stub, _: Depth) -> io::Result<Record> {
         rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
+    }
+
+    fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+        rollout::turn(host, stub)
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {

@@ -156,6 +156,7 @@ impl Life {
         Story {
             turn: mark.map_or(closed.map(|(at, _)| *at), |mark| mark.turn),
             began: begin > 0 && self.lines[begin - 1].1 != What::Closed,
+            start: begin as u64,
             steps,
             upto: self.lines.len() as u64,
             open: (!self.lines.is_empty()).then(|| self.turn_is_open()),

@@ -5,7 +5,7 @@ use agentctl_core::{
     agent::{Agent, Depth, Stub},
     agents,
     event::{Cursor, Key, Look, Seen, Story},
-    evidence::Turn,
+    evidence::{Pending, Turn},
     host::Host,
     observe::{History, Survey},
     story::{From, story},
@@ -57,6 +57,26 @@ fn a_story_ends_where_the_record_does() {
         read += 1;
     });
     assert!(read > 200, "only {read} records were read");
+}
+
+/// What a story reads after each line is what is read of the record, but for what only the present tells.
+#[test]
+fn the_turn_alone_is_that_of_the_record() {
+    each(|agent, host, stub, _| {
+        let Ok(mut record) = agent.read(host, stub, Depth::Glance) else { return };
+        if let Turn::Open { pending, .. } = &mut record.turn
+            && matches!(pending, Pending::ApprovalUnless { .. })
+        {
+            *pending = Pending::Nothing;
+        }
+        let mut turn = agent.turn(host, stub).expect("it was just read");
+        if let Turn::Open { pending, .. } = &mut turn
+            && matches!(pending, Pending::ApprovalUnless { .. })
+        {
+            *pending = Pending::Nothing;
+        }
+        assert_eq!(turn, record.turn, "{}", stub.path.display());
+    });
 }
 
 /// Told from the beginning, a session begins, its turns run and rest by turns, and no id comes twice.
