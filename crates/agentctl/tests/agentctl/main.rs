@@ -17,5 +17,6 @@ mod real_many;
 mod real_openclaw;
 mod real_opencode;
 mod real_pi;
+mod soak;
 mod support;
 mod verbs;

@@ -10,7 +10,7 @@ mod trees;
 mod tui;
 mod verbs;
 
-use std::fs;
+use std::{fs, path::Path};
 
 use agentctl_testkit::sandbox::{Run, Started, Terminal};
 use serde_json::{Value, json};
@@ -23,7 +23,15 @@ const EXE: &str = "claude-code/bin/claude.exe";
 impl Stage {
     /// Claude Code on a terminal, ready for a prompt, and the session it says it has loaded.
     fn talk(&self, more: &[&str]) -> (Terminal<'_>, String) {
-        let terminal = self.sandbox.run(&[&["claude"], more].concat()).on_terminal();
+        self.loaded(self.sandbox.run(&[&["claude"], more].concat()).on_terminal())
+    }
+
+    /// The same in another directory.
+    pub(crate) fn talk_within(&self, dir: &Path) -> (Terminal<'_>, String) {
+        self.loaded(self.sandbox.run(&["claude"]).within(dir).on_terminal())
+    }
+
+    fn loaded<'a>(&self, terminal: Terminal<'a>) -> (Terminal<'a>, String) {
         terminal.shows("? for shortcuts");
         let registry =
             self.sandbox.home().join(format!(".claude/sessions/{}.json", terminal.pid()));
@@ -40,7 +48,7 @@ impl Stage {
     }
 
     /// `claude -p` with more arguments; the prompt comes last, behind no variadic option.
-    fn printing(&self, more: &[&str], script: &str) -> Run<'_> {
+    pub(crate) fn printing(&self, more: &[&str], script: &str) -> Run<'_> {
         let words = [&["claude", "-p", "--permission-mode", "dontAsk"], more].concat();
         let words = [words, vec!["--allowedTools=Bash", "--", script]].concat();
         self.sandbox.run(&words)
