@@ -9,9 +9,7 @@ mod error;
 mod git;
 mod host;
 mod intents;
-// The daemon, which is being built beside it, calls the rest.
 mod metrics;
-#[cfg_attr(not(test), expect(dead_code, unused_imports))]
 mod notify;
 mod ops;
 mod patience;

@@ -10,13 +10,16 @@ use std::{env, fs, path::Path, process, process::Command};
 /// The variable that names the file in which tests write down what came of a cell.
 const PROOF: &str = "AGENTCTL_PROOF";
 
+/// The matrix, and what only a machine of our own can show.
+const PARTS: &str = "test(kills) or test(systemd)";
+
 /// All cells with all agents and a page in `docs/proof`; or, unless `full`, those that `cargo xtask
 /// test` runs, and the page on standard output.
 pub(crate) fn run(root: &Path, full: bool) -> Outcome<()> {
     let ready = setup::run(root)?;
     let file = env::temp_dir().join(format!("agentctl-proof-{}", process::id()));
     let mut nextest = tool::cargo();
-    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", "test(kills)"]);
+    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", PARTS]);
     nextest.args(["--profile", "prove"]).envs(ready.environment()).env(PROOF, &file);
     if full {
         nextest.args(["--run-ignored", "all"]);

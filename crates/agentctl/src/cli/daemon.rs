@@ -15,11 +15,12 @@ use crate::{
 pub(super) fn run(here: &Here, portable: bool, args: Daemon) -> Outcome {
     match args.command {
         DaemonCommand::Run(args) => {
-            daemon::run(Manner { portable, detached: args.detached })?;
+            let figures = args.figures.asked();
+            daemon::run(Manner { portable, detached: args.detached, figures })?;
             Ok(0)
         }
-        DaemonCommand::Start => started(&daemon::start(portable)?),
-        DaemonCommand::Restart => started(&daemon::restart(portable)?),
+        DaemonCommand::Start(args) => started(&daemon::start(portable, args.asked())?),
+        DaemonCommand::Restart(args) => started(&daemon::restart(portable, args.asked())?),
         DaemonCommand::Stop => match daemon::stop()? {
             Ended::Process(pid) => {
                 view::daemon::ended(pid)?;

@@ -43,7 +43,6 @@ pub(super) fn run(here: &Here, args: &Metrics) -> Outcome {
         metrics::serve(&listener, args.remote, || {
             let mut gauges = gauges.lock().unwrap_or_else(PoisonError::into_inner);
             let hooks = webhooks().unwrap_or_default();
-            let counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
             metrics::page(here, &mut gauges, &hooks, Some(&counters))
         });
     });

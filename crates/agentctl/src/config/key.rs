@@ -43,6 +43,10 @@ pub(crate) enum Key {
     Desktop,
     /// Which events it shows.
     DesktopFilter,
+    /// Where the daemon serves figures.
+    MetricsAddr,
+    /// Other machines may read them, too.
+    MetricsRemote,
 }
 
 /// Whether the file of a project may set it.
@@ -57,7 +61,7 @@ pub(super) enum Project {
 }
 
 /// Tables that hold keys.
-pub(super) const TABLES: &[&str] = &["launch", "hooks", WEBHOOKS, "notify"];
+pub(super) const TABLES: &[&str] = &["launch", "hooks", WEBHOOKS, "notify", "metrics"];
 /// The table of webhooks: each has a table of its own in it, and a name by that.
 pub(super) const WEBHOOKS: &str = "webhook";
 /// The name of the webhook whose keys stand in that table itself, as variables and agentctl 1.x set it.
@@ -87,6 +91,8 @@ impl Key {
         Self::WebhookFormat,
         Self::Desktop,
         Self::DesktopFilter,
+        Self::MetricsAddr,
+        Self::MetricsRemote,
     ];
 
     /// With its table.
@@ -111,6 +117,8 @@ impl Key {
             Self::WebhookFormat => "webhook.format",
             Self::Desktop => "notify.desktop",
             Self::DesktopFilter => "notify.filter",
+            Self::MetricsAddr => "metrics.addr",
+            Self::MetricsRemote => "metrics.remote",
         }
     }
 
@@ -154,6 +162,7 @@ impl Key {
             | Holds::Secret
             | Holds::Filter
             | Holds::Format
+            | Holds::Address
             | Holds::Command => {
                 Some(format!("AGENTCTL_{}", self.name().replace('.', "_").to_uppercase()))
             }
@@ -176,7 +185,8 @@ impl Key {
             Self::WebhookSecret => Holds::Secret,
             Self::WebhookFilter | Self::DesktopFilter => Holds::Filter,
             Self::WebhookFormat => Holds::Format,
-            Self::Desktop => Holds::Switch,
+            Self::Desktop | Self::MetricsRemote => Holds::Switch,
+            Self::MetricsAddr => Holds::Address,
         }
     }
 
@@ -199,7 +209,9 @@ impl Key {
             | Self::WebhookFilter
             | Self::WebhookFormat
             | Self::Desktop
-            | Self::DesktopFilter => Project::MayNot(OURS),
+            | Self::DesktopFilter
+            | Self::MetricsAddr
+            | Self::MetricsRemote => Project::MayNot(OURS),
         }
     }
 
@@ -210,7 +222,7 @@ impl Key {
             Self::Agent => text("claude-code"),
             Self::Permission => text("default"),
             Self::HookTimeout => text("5m"),
-            Self::Steerable | Self::Desktop => Some(Value::Switch(false)),
+            Self::Steerable | Self::Desktop | Self::MetricsRemote => Some(Value::Switch(false)),
             Self::DesktopFilter => text("type=session.waiting,type=session.ended"),
             Self::Model
             | Self::Timeout
@@ -224,7 +236,8 @@ impl Key {
             | Self::WebhookUrl
             | Self::WebhookSecret
             | Self::WebhookFilter
-            | Self::WebhookFormat => None,
+            | Self::WebhookFormat
+            | Self::MetricsAddr => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::webhook::{Format, filter};
 use crate::patience::{duration, patience};
 use agentctl_core::{agents, launch::Permission};
-use std::path::Path;
+use std::{net::SocketAddr, path::Path};
 
 /// What was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub(super) enum Holds {
     Filter,
     /// The words of a webhook.
     Format,
+    /// A number of a machine, and a port.
+    Address,
 }
 
 impl Holds {
@@ -76,6 +78,7 @@ impl Holds {
             Self::Secret => "text, in quotes",
             Self::Filter => "words in quotes, such as \"type=session.ended,agent=codex\"",
             Self::Format => "\"agentctl\", \"1.x\", \"slack\" or \"ntfy\"",
+            Self::Address => "an address in quotes, such as \"127.0.0.1:9464\"",
         }
     }
 
@@ -125,8 +128,16 @@ impl Holds {
             Self::Format if Format::named(text).is_none() => {
                 return Err(format!("it holds {}", self.words()));
             }
+            Self::Address if text.parse::<SocketAddr>().is_err() => {
+                return Err(format!("it holds {}", self.words()));
+            }
             Self::Pairs | Self::Folders => return Err(format!("it holds {}", self.words())),
-            Self::Agent | Self::Permission | Self::Command | Self::Secret | Self::Format => {}
+            Self::Agent
+            | Self::Permission
+            | Self::Command
+            | Self::Secret
+            | Self::Format
+            | Self::Address => {}
         }
         Ok(Value::Text(text.to_owned()))
     }

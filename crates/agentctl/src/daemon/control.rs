@@ -1,6 +1,6 @@
 //! Starts and ends the daemon, and says how it is. That it runs, the kernel's lock says and nothing else.
 
-use super::{PROTOCOL, VERSION, client::Client, lock::Lock, lock::Told};
+use super::{PROTOCOL, VERSION, client::Client, figures::Figures, lock::Lock, lock::Told};
 use crate::{
     error::{Error, Kind},
     host::Waited,
@@ -111,7 +111,7 @@ fn difference(version: &str, protocol: u32) -> Option<String> {
 }
 
 /// Starts it, away from whoever asks, and returns once it answers.
-pub(crate) fn start(portable: bool) -> Result<Started, Error> {
+pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
     let state = places::known_state()?;
     if Lock::holder(&state).is_some() {
         return Ok(Started { daemon: answers(&state)?, already: true });
@@ -127,6 +127,10 @@ pub(crate) fn start(portable: bool) -> Result<Started, Error> {
     let before = errors.metadata().map_or(0, |stat| stat.len());
     let mut command = Command::new(env::current_exe().map_err(failed)?);
     command.args(["daemon", "run", "--detached"]).arg(&log).current_dir("/");
+    if let Some(Figures { address, remote }) = figures {
+        command.arg("--metrics-addr").arg(address.to_string());
+        command.args(remote.then_some("--metrics-remote"));
+    }
     if portable {
         command.env("AGENTCTL_PORTABLE", "1");
     }
@@ -227,7 +231,7 @@ fn lives(pid: u32) -> Error {
 }
 
 /// Ends it if it runs, and starts it.
-pub(crate) fn restart(portable: bool) -> Result<Started, Error> {
+pub(crate) fn restart(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
     stop()?;
-    start(portable)
+    start(portable, figures)
 }

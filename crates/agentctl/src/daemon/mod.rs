@@ -3,21 +3,21 @@
 //! It knows nothing that is lost when it is killed: fuses and receipts are on disk, its cursor is a cache, and the
 //! kernel gives its lock back. No command needs it, and none asks it anything but `agentctl daemon`.
 //!
-//! **Where others plug in.** [`watch::sinks`] makes the list of those who are told what happens. A sink is called
-//! with each batch of events, in their order, by one thread; the cursor is written down once all have returned, so
-//! that a sink which keeps what it was told (an outbox) before it returns misses nothing: after a kill it is told
-//! again, under the same ids. A sink must not wait for the network, and what it cannot keep it tells by
-//! [`shared::Shared::trouble`].
+//! Whoever is told what happens is a [`watch::Sink`], called with each batch of events, in their order, by one thread.
+//! The cursor is written down once all have kept what they are to keep: after a kill they are told again, under
+//! the same ids. No sink waits for the network.
 
 mod answer;
 mod client;
 mod control;
 mod due;
+mod figures;
 mod helper;
 mod hub;
 mod install;
 mod lock;
 mod log;
+mod mail;
 mod rpc;
 mod run;
 mod server;
@@ -25,6 +25,7 @@ mod shared;
 mod watch;
 
 pub(crate) use control::{Ended, Started, restart, start, status, stop};
+pub(crate) use figures::Figures;
 pub(crate) use helper::answer as help;
 pub(crate) use install::{Installed, Supervisor, install, text, uninstall};
 pub(crate) use run::{Manner, run};

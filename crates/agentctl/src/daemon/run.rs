@@ -1,12 +1,28 @@
 //! The daemon itself: takes the lock, listens, and starts its threads.
 
-use super::{due, lock::Lock, log::Log, server, shared::Shared, watch};
-use crate::{
-    error::{Error, Kind},
-    places,
+use super::{
+    due,
+    figures::{self, Figures},
+    lock::Lock,
+    log::Log,
+    mail, server,
+    shared::Shared,
+    watch::{self, Sink},
 };
+use crate::{
+    config::{self, Config, Key},
+    error::{Error, Kind},
+    metrics, notify, places,
+};
+use agentctl_core::wire::Problem;
 use sd_notify::NotifyState;
-use std::{fs, io, path::PathBuf, sync::Arc, thread, time::Duration};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 /// How long the first look may take.
 const FIRST: Duration = Duration::from_secs(10);
@@ -21,6 +37,8 @@ pub(crate) struct Manner {
     pub(crate) portable: bool,
     /// Away from whoever started it, with its lines in this file.
     pub(crate) detached: Option<PathBuf>,
+    /// Serving figures, if not as it is configured.
+    pub(crate) figures: Option<Figures>,
 }
 
 /// Runs until it is told to end.
@@ -37,7 +55,7 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     lock.tell(&socket)
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the lock: {why}")))?;
     let shared = Arc::new(Shared::new(manner.portable, socket.clone(), (log, manner.detached)));
-    let sinks = watch::sinks(&shared);
+    let sinks = sinks(&shared, &state, manner.figures)?;
     begin("watcher", &shared, move |shared| watch::run(shared, sinks))?;
     begin("due", &shared, due::run)?;
     // Whoever is answered may rely on it that what happens from now on is told.
@@ -56,7 +74,44 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     Ok(())
 }
 
-fn begin(
+/// Everybody who is told what happens. Whatever is wrong with what is configured, fuses are kept.
+fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<Vec<Sink>, Error> {
+    let mut sinks = watch::sinks(shared);
+    // From the root: no project has a say in this.
+    let config = config::read(Some(Path::new("/"))).unwrap_or_else(|why| {
+        shared.own_trouble(None, format!("nobody is told what happens: {}", why.message));
+        Config::default()
+    });
+    for config::Note { path, text } in &config.notes {
+        shared.own_trouble(Some(path.clone()), text.clone());
+    }
+    let (targets, problems) = notify::targets(&config);
+    problems.into_iter().for_each(|problem: Problem| shared.trouble(problem));
+    if !targets.is_empty() {
+        sinks.push(mail::open(shared, state, targets.clone())?);
+    }
+    let Some(Figures { address, remote }) = asked.or_else(|| configured(&config)) else {
+        return Ok(sinks);
+    };
+    match metrics::bind(address, remote) {
+        Ok(listener) => {
+            let bound = listener.local_addr().unwrap_or(address);
+            let own = (state.to_owned(), targets);
+            sinks.push(figures::open(shared, (listener, remote), own)?);
+            shared.log.say(&format!("figures are at http://{bound}/metrics"));
+        }
+        Err(why) if asked.is_some() => return Err(why),
+        Err(why) => shared.own_trouble(None, format!("there are no figures: {}", why.message)),
+    }
+    Ok(sinks)
+}
+
+fn configured(config: &Config) -> Option<Figures> {
+    let address = config.text(Key::MetricsAddr)?.parse().ok()?;
+    Some(Figures { address, remote: config.is_on(Key::MetricsRemote) })
+}
+
+pub(super) fn begin(
     name: &'static str,
     shared: &Arc<Shared>,
     work: impl FnOnce(&Arc<Shared>) + Send + 'static,

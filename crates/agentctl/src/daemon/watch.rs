@@ -27,15 +27,21 @@ const LONGEST: u64 = 16 << 20;
 /// Below the directory of caches.
 const CURSOR: &str = "daemon.cursor";
 
-/// Whoever is told what happens.
-pub(super) type Sink = Box<dyn FnMut(&[Event]) + Send>;
+/// Whoever is told what happens, also when that is nothing; false if something could not be kept yet.
+pub(super) type Sink = Box<dyn FnMut(&[Event]) -> bool + Send>;
 
-/// All who are told, in this order.
+/// Those who are told in any case.
 pub(super) fn sinks(shared: &Arc<Shared>) -> Vec<Sink> {
     let (log, hub) = (Arc::clone(shared), Arc::clone(shared));
     vec![
-        Box::new(move |events| events.iter().for_each(|event| log.log.say(&line(event)))),
-        Box::new(move |events| hub.hub.tell(events)),
+        Box::new(move |events| {
+            events.iter().for_each(|event| log.log.say(&line(event)));
+            true
+        }),
+        Box::new(move |events| {
+            hub.hub.tell(events);
+            true
+        }),
     ]
 }
 
@@ -50,13 +56,16 @@ pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>) {
         shared.beat("watcher");
         let Batch { events, problems } = batch;
         problems.into_iter().for_each(|problem| shared.trouble(problem));
-        if !events.is_empty() {
-            sinks.iter_mut().for_each(|sink| sink(&events));
+        let mut kept = true;
+        for sink in &mut sinks {
+            kept &= sink(&events);
         }
         let text = watcher.cursor().to_text();
         shared.hub.stands(&text);
-        if let Some((place, why)) =
-            place.as_ref().and_then(|place| Some((place, keep(place, &text).err()?)))
+        if let Some((place, why)) = place
+            .as_ref()
+            .filter(|_| kept)
+            .and_then(|place| Some((place, keep(place, &text).err()?)))
         {
             let what =
                 format!("what was told cannot be kept, and is told again after a restart: {why}");

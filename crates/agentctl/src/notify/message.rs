@@ -2,12 +2,14 @@
 
 use crate::config::Format;
 use agentctl_core::{
+    fuse::Target,
     text::one_line,
-    wire::{Event, EventKind, Session, StateName},
+    wire::{Event, EventKind, Fuse, StateName},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 
 /// So much of a prompt is told.
 const SUMMARY: usize = 200;
@@ -100,9 +102,12 @@ fn old(event: &Event) -> Value {
     let hook_type = if ended { "session.stopped" } else { event.kind.name() };
     let session = event.session.as_deref();
     let lock = event.lock.as_ref();
+    let (dir, own) = event.fuse.as_ref().map(about).unwrap_or_default();
     let id = session.and_then(|session| session.id.as_ref());
-    let id = id.or(lock.and_then(|lock| lock.session_id.as_ref()));
-    let cwd = session.and_then(|session| session.cwd.as_ref()).or(lock.map(|lock| &lock.directory));
+    let id = id.or(lock.and_then(|lock| lock.session_id.as_ref())).or(own.map(|(_, id)| id));
+    let cwd = session.and_then(|session| session.cwd.as_ref());
+    let cwd = cwd.or(lock.map(|lock| &lock.directory)).or(dir);
+    let adapter = session.map(|session| &session.adapter).or(own.map(|(agent, _)| agent));
     let began = session.and_then(|session| session.started_at);
     let ended = session.and_then(|session| session.ended_at).unwrap_or(event.at);
     let seconds = began.map_or(0, |began| ended.duration_since(began).as_secs().max(0));
@@ -111,23 +116,26 @@ fn old(event: &Event) -> Value {
         "hook_type": hook_type,
         "session_id": id,
         "cwd": cwd.map(|cwd| cwd.to_string_lossy()),
-        "adapter": session.map(|session| &session.adapter),
+        "adapter": adapter,
         "duration_seconds": seconds,
         "exit_status": session.map(|session| session.status),
         "summary": prompt.map(|prompt| prompt.chars().take(SUMMARY).collect::<String>()),
-        "meta": session.map(meta).unwrap_or_default(),
+        "meta": meta(event),
         "timestamp": event.at,
     })
 }
 
 /// What 1.x carried along for whoever launched it.
-fn meta(session: &Session) -> Map<String, Value> {
-    let callback = session.callback.clone().unwrap_or_default();
+fn meta(event: &Event) -> Map<String, Value> {
+    let (session, fuse) = (event.session.as_deref(), event.fuse.as_ref());
+    let callback = session.and_then(|session| session.callback.clone()).unwrap_or_default();
     let pairs = [
         ("openclaw_callback_session_key", callback.session),
         ("openclaw_callback_agent_id", callback.agent),
-        ("group", session.group.clone()),
-        ("launch_id", session.launch_id.clone()),
+        ("group", session.and_then(|session| session.group.clone())),
+        ("launch_id", session.and_then(|session| session.launch_id.clone())),
+        ("fuse", fuse.map(|fuse| fuse.id.clone())),
+        ("label", fuse.and_then(|fuse| fuse.label.clone())),
     ];
     let told = pairs.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
     told.collect()
@@ -160,8 +168,24 @@ fn line(event: &Event) -> String {
 
 fn other(event: &Event) -> String {
     let what = event.kind.name();
-    match &event.lock {
-        Some(lock) => one_line(&format!("{what}: {}", lock.directory.display())),
+    let lock = event.lock.as_ref().map(|lock| lock.directory.display().to_string());
+    let fuse = event.fuse.as_ref().map(|fuse| {
+        let label = fuse.label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
+        match &fuse.target {
+            Target::Directory(dir) => format!("{}{label}", dir.display()),
+            Target::Session { agent, id } => format!("{agent} {id}{label}"),
+        }
+    });
+    match lock.or(fuse) {
+        Some(about) => one_line(&format!("{what}: {about}")),
         None => what.to_owned(),
+    }
+}
+
+/// What a fuse is about: a directory, or an agent and its session.
+fn about(fuse: &Fuse) -> (Option<&PathBuf>, Option<(&String, &String)>) {
+    match &fuse.target {
+        Target::Directory(dir) => (Some(dir), None),
+        Target::Session { agent, id } => (None, Some((agent, id))),
     }
 }

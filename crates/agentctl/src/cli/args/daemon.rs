@@ -1,7 +1,8 @@
 //! Words of the commands that look after the daemon.
 
+use crate::daemon;
 use clap::{Args, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Daemon {
@@ -15,9 +16,9 @@ impl Daemon {
         match &self.command {
             DaemonCommand::Status(args) => args.json,
             DaemonCommand::Run(_)
-            | DaemonCommand::Start
+            | DaemonCommand::Start(_)
             | DaemonCommand::Stop
-            | DaemonCommand::Restart
+            | DaemonCommand::Restart(_)
             | DaemonCommand::Install(_)
             | DaemonCommand::Uninstall(_) => false,
         }
@@ -29,13 +30,13 @@ pub(in crate::cli) enum DaemonCommand {
     /// Run it here, in the foreground; its lines go to standard error
     Run(DaemonRun),
     /// Start it in the background, and return once it answers
-    Start,
+    Start(Figures),
     /// End it, and wait until it has ended
     Stop,
     /// Say whether it runs, and how it is; exits 1 if it does not
     Status(DaemonStatus),
     /// End it if it runs, and start it
-    Restart,
+    Restart(Figures),
     /// Have the system start it with your session: a user unit of systemd, or an agent of launchd
     Install(Unit),
     /// Remove what `install` wrote
@@ -47,6 +48,27 @@ pub(in crate::cli) struct DaemonRun {
     /// Leave whoever started it, and write lines to this file
     #[arg(long, hide = true, value_name = "FILE")]
     pub(in crate::cli) detached: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) figures: Figures,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Figures {
+    /// Serve figures for Prometheus at http://ADDRESS/metrics, such as 127.0.0.1:9464, instead of where
+    /// `metrics.addr` says
+    #[arg(long, value_name = "ADDRESS")]
+    metrics_addr: Option<SocketAddr>,
+    /// Other machines may read them, too
+    #[arg(long, requires = "metrics_addr")]
+    metrics_remote: bool,
+}
+
+impl Figures {
+    /// Where to serve them, if that was said.
+    pub(in crate::cli) fn asked(&self) -> Option<daemon::Figures> {
+        let address = self.metrics_addr?;
+        Some(daemon::Figures { address, remote: self.metrics_remote })
+    }
 }
 
 #[derive(Debug, Args)]

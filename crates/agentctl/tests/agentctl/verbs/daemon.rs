@@ -3,6 +3,7 @@
 mod installed;
 mod killed;
 mod socket;
+mod systemd;
 mod versions;
 
 use crate::home::{Agents, Answer, Daemon, Home, lines::id};

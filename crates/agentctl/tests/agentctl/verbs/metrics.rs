@@ -1,21 +1,21 @@
 //! Figures, read by a real Prometheus, while a session comes and goes.
 
 use crate::home::{
-    Agents,
+    Agents, Daemon,
     lines::{prompt, reply},
+    until,
 };
 use serde_json::Value;
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-/// How long anything may take to happen.
-const LIMIT: Duration = Duration::from_secs(60);
+/// How long a page may take.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// A process that ends with this value.
 struct Running(Child);
@@ -24,17 +24,6 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
-    let end = Instant::now() + LIMIT;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "not within {LIMIT:?}: {what}");
-        thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -56,16 +45,15 @@ fn value(prometheus: &str, expression: &str) -> Option<f64> {
     answer["data"]["result"][0]["value"][1].as_str()?.parse().ok()
 }
 
-fn served(agents: &Agents) -> (Running, String) {
-    let mut command = agents.home.agentctl(&["metrics", "--addr", "127.0.0.1:0"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("our program");
-    let mut line = String::new();
-    let mut told = BufReader::new(child.stderr.take().expect("a pipe"));
-    told.read_line(&mut line).expect("a line");
-    let place = line.trim().strip_prefix("note: figures are at http://");
-    let place = place.and_then(|rest| rest.strip_suffix("/metrics")).expect(&line).to_owned();
-    (Running(child), place)
+/// Somebody who serves figures, and where.
+fn served(agents: &Agents, words: &[&str]) -> (Daemon, String) {
+    let daemon = Daemon::begin(&agents.home, &mut agents.home.agentctl(words));
+    let place = until("an address", || {
+        let said = daemon.said();
+        let place = said.split("figures are at http://").nth(1)?;
+        place.split_once("/metrics").map(|(place, _)| place.to_owned())
+    });
+    (daemon, place)
 }
 
 fn prometheus(agents: &Agents, target: &str) -> (Running, String) {
@@ -90,7 +78,7 @@ fn prometheus(agents: &Agents, target: &str) -> (Running, String) {
 #[test]
 fn a_real_prometheus_reads_what_happens() {
     let agents = Agents::new();
-    let (_served, place) = served(&agents);
+    let (_daemon, place) = served(&agents, &["daemon", "run", "--metrics-addr", "127.0.0.1:0"]);
     let (_prometheus, asks) = prometheus(&agents, &place);
     let is = |expression: &str, wanted: &dyn Fn(f64) -> bool| {
         until(expression, || value(&asks, expression).filter(|found| wanted(*found)))
@@ -129,6 +117,20 @@ fn figures_of_a_moment_are_printed_and_only_loopback_is_served() {
     assert_eq!((once.code, once.stderr.as_str()), (Some(0), ""), "{once:#?}");
     assert!(once.stdout.contains("\nagentctl_sessions_active 0\n"), "{once:#?}");
     assert!(once.stdout.ends_with("# EOF\n") && !once.stdout.contains("_total"), "{once:#?}");
+    let (_served, place) = served(&agents, &["metrics", "--addr", "127.0.0.1:0"]);
+    let counted = page(&place, "/metrics").expect("a page");
+    assert!(counted.contains("\nagentctl_sessions_total{status=\"failed\"} 0\n"), "{counted}");
     let open = agents.home.run(&["metrics", "--addr", "0.0.0.0:0"]);
     assert_eq!(open.code, Some(5), "{open:#?}");
+    // Who asks for figures gets them or is told why not; who only configured them gets the rest of the daemon.
+    let taken = agents.home.run(&["daemon", "run", "--metrics-addr", &place]);
+    assert!(taken.code == Some(1) && taken.stderr.contains(&place), "{taken:#?}");
+    agents.home.write(".config/agentctl/config.toml", format!("metrics.addr = '{place}'\n"));
+    agents.own();
+    let _daemon = agents.home.daemon();
+    let status = agents.home.run(&["daemon", "status"]);
+    assert!(
+        status.code == Some(8) && status.stderr.contains("there are no figures"),
+        "{status:#?}"
+    );
 }

@@ -1,5 +1,7 @@
 //! Webhooks by the command line: who is told, what came back, and that no secret is shown.
 
+mod told;
+
 use crate::home::{Agents, Answer};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::json;
@@ -9,7 +11,11 @@ use std::{
     io::{Read, Write},
     net::TcpListener,
     os::unix::fs::PermissionsExt,
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -19,6 +25,12 @@ const SECRET: &str = "s3cret-word";
 
 /// A server that answers with this status, and tells what it heard: head and body.
 fn server(status: u16) -> (String, mpsc::Receiver<(String, String)>) {
+    changing(&Arc::new(AtomicU16::new(status)))
+}
+
+/// The same with a status that may change.
+fn changing(status: &Arc<AtomicU16>) -> (String, mpsc::Receiver<(String, String)>) {
+    let status = Arc::clone(status);
     let socket = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
     let address = socket.local_addr().expect("it is bound");
     let (tell, heard) = mpsc::channel();
@@ -33,6 +45,7 @@ fn server(status: u16) -> (String, mpsc::Receiver<(String, String)>) {
             let mut body = vec![0; length.and_then(|text| text.parse().ok()).unwrap_or_default()];
             let _ = stream.read_exact(&mut body);
             let _ = tell.send((head, String::from_utf8_lossy(&body).into_owned()));
+            let status = status.load(Ordering::Relaxed);
             let _ = write!(stream, "HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
         }
     });

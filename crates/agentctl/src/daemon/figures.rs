@@ -1,0 +1,47 @@
+//! Figures for Prometheus, counted as long as the daemon runs.
+
+use super::{
+    run::begin,
+    shared::{Shared, locked},
+    watch::Sink,
+};
+use crate::{
+    error::Error,
+    metrics::{self, Counters},
+    notify::{self, Target},
+    ops::gauges::Gauges,
+};
+use std::{
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+/// Where figures are to be read, and by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Figures {
+    /// Where.
+    pub(crate) address: SocketAddr,
+    /// By other machines, too.
+    pub(crate) remote: bool,
+}
+
+/// Serves on this, and says how to count.
+pub(super) fn open(
+    shared: &Arc<Shared>,
+    (listener, remote): (TcpListener, bool),
+    (state, targets): (PathBuf, Vec<Target>),
+) -> Result<Sink, Error> {
+    let counters = Arc::new(Mutex::new(Counters::default()));
+    let (counted, gauges) = (Arc::clone(&counters), Mutex::new(Gauges::default()));
+    begin("figures", shared, move |shared| {
+        metrics::serve(&listener, remote, || {
+            let waiting = notify::listed(&state, targets.clone(), Vec::new()).webhooks;
+            metrics::page(&shared.here(None), &mut locked(&gauges), &waiting, Some(&counted))
+        });
+    })?;
+    Ok(Box::new(move |events| {
+        locked(&counters).count(events);
+        true
+    }))
+}
