@@ -19,6 +19,7 @@ use agentctl_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
+    collections::BTreeSet,
     os::unix::net::UnixStream,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, PoisonError, mpsc::SyncSender},
@@ -218,6 +219,7 @@ fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Re
         lines: caller.lines.clone(),
         stream: caller.stream.try_clone().map_err(Error::from)?,
         held: since.is_some().then(Vec::new),
+        ahead: BTreeSet::new(),
     };
     let begin = |cursor: &str| {
         let cursor = if since.is_some() { "" } else { cursor };

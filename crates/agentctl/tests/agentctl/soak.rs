@@ -119,7 +119,8 @@ fn soak(stage: &Stage, plan: &Plan) -> Figures {
     let began = Instant::now();
     thread::scope(|scope| {
         let soak = &soak;
-        let daemons = scope.spawn(|| daemons::reign(soak));
+        let first = daemons::first(soak);
+        let daemons = scope.spawn(|| daemons::reign(soak, first));
         let listeners = [
             scope.spawn(|| collect::subscriber(soak, &cursor, &socket)),
             scope.spawn(|| collect::watchers(soak, &cursor, &events)),
@@ -136,7 +137,9 @@ fn soak(stage: &Stage, plan: &Plan) -> Figures {
         let last = daemons.join();
         let due = judge::due(&soak.record);
         let logs = [&socket, &events];
-        while !soak.heard.is_over() && !logs.iter().all(|log| judge::has_all(log, &due)) {
+        let hooked = || judge::hooked(&hook.log().told(), &due).is_empty();
+        let heard = || logs.iter().all(|log| judge::has_all(log, &due)) && hooked();
+        while !soak.heard.is_over() && !heard() {
             soak.heard.pause(Duration::from_millis(100));
         }
         soak.heard.ring();

@@ -16,11 +16,19 @@ pub(super) struct Daemon {
     listens: Option<Timestamp>,
 }
 
+/// The first one, once it listens: from then on nothing may be lost.
+pub(super) fn first(soak: &Soak<'_>) -> Daemon {
+    let mut daemon = Daemon::start(soak, 0);
+    daemon.lives(soak, Duration::from_secs(30), true);
+    assert!(daemon.listens.is_some(), "it does not listen: {}", daemon.said());
+    daemon
+}
+
 /// One after the other; the last one lives on.
-pub(super) fn reign(soak: &Soak<'_>) -> Daemon {
+pub(super) fn reign(soak: &Soak<'_>, first: Daemon) -> Daemon {
     let mut chance = soak.chance(1);
-    for number in 0.. {
-        let mut daemon = Daemon::start(soak, number);
+    let mut daemon = first;
+    for number in 1.. {
         if soak.calm.is_over() {
             daemon.lives(soak, Duration::from_secs(10), true);
             return daemon;
@@ -33,9 +41,10 @@ pub(super) fn reign(soak: &Soak<'_>) -> Daemon {
             assert_eq!(answer.code, Some(0), "{answer:?}");
         }
         daemon.kill();
-        let (listens, ended) = (daemon.listens, Timestamp::now());
-        soak.record.reign(Reign { listens, ended, killed: !told || listens.is_none() });
+        let listened = daemon.listens.is_some();
+        soak.record.reign(Reign { listened, killed: !told || !listened });
         soak.calm.pause(chance.between(0, 700));
+        daemon = Daemon::start(soak, number);
     }
     unreachable!("it goes on until it returns")
 }

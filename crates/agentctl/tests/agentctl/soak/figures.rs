@@ -10,7 +10,7 @@ use std::{
 };
 
 /// So much of what is wrong is shown.
-const SHOWN: usize = 12;
+const SHOWN: usize = 40;
 
 /// What came of a soak.
 #[derive(Debug, Serialize)]
@@ -55,7 +55,7 @@ impl Figures {
         let cancelled = fuses.iter().filter(|fuse| fuse.cancelled).count();
         self.row("fuses: set, cancelled", format!("{}, {cancelled}", fuses.len()));
         let killed = reigns.iter().filter(|reign| reign.killed).count();
-        let early = reigns.iter().filter(|reign| reign.listens.is_none()).count();
+        let early = reigns.iter().filter(|reign| !reign.listened).count();
         self.row(
             "daemons: killed by -9, of these before they listened, told to end",
             format!("{killed}, {early}, {}", reigns.len() - killed),

@@ -73,7 +73,8 @@ pub(super) fn judge(
         wrong.extend(fuses::judge(soak, told));
         figures.wrong.extend(wrong.into_iter().map(|what| format!("{who}: {what}")));
     }
-    hooked(&mut figures, &all[2].1, &due(&soak.record));
+    let hooked = hooked(&all[2].1, &due(&soak.record));
+    figures.wrong.extend(hooked.into_iter().map(|what| format!("webhook: {what}")));
     for (log, who) in logs[..2].iter().zip(LISTENERS) {
         times::judge(&mut figures, who, log, &lives);
     }
@@ -113,22 +114,27 @@ fn different(all: &[(&str, Vec<Told>)]) -> Vec<String> {
     wrong
 }
 
-/// A webhook is told everything at least once, in order, and takes what it takes.
-fn hooked(figures: &mut Figures, told: &[Told], due: &BTreeSet<(&'static str, String)>) {
+/// What a webhook was never told, or in the wrong order. What it did not take must come again.
+pub(super) fn hooked(told: &[Told], due: &BTreeSet<(&'static str, String)>) -> Vec<String> {
     let taken: Vec<&Told> = told.iter().filter(|told| told.taken).collect();
+    let mut wrong = Vec::new();
     for (kind, id) in due.iter().filter(|(kind, _)| *kind != "fuse.cancelled") {
         let of = |kind: &str| {
             let is_it = |told: &&Told| told.event["type"] == *kind && about(&told.event) == *id;
             taken.iter().position(|told| is_it(told))
         };
         match (of(kind), of("session.started")) {
-            (None, _) => figures.wrong.push(format!("webhook: never told: {kind} of {id}")),
+            (None, _) => wrong.push(format!("never told: {kind} of {id}")),
+            (Some(_), None) if *kind == "session.ended" => {
+                wrong.push(format!("the start of {id} was never told"));
+            }
             (Some(end), Some(start)) if end < start => {
-                figures.wrong.push(format!("webhook: the end of {id} came first"));
+                wrong.push(format!("the end of {id} was told before its start"));
             }
             (Some(_), _) => {}
         }
     }
+    wrong
 }
 
 /// The list says the same as the last event.

@@ -61,11 +61,11 @@ pub(super) struct Fused {
     pub(super) script: bool,
 }
 
-/// One daemon: when it was started, since when it listened, and when it was killed.
+/// One daemon that ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reign {
-    pub(super) listens: Option<Timestamp>,
-    pub(super) ended: Timestamp,
+    /// It had come so far.
+    pub(super) listened: bool,
     /// By a signal that it cannot hear.
     pub(super) killed: bool,
 }

@@ -11,6 +11,7 @@ pub(super) fn judge(life: &Life, told: &[Told]) -> Vec<String> {
         life.record.as_ref().map(|path| turns(&fs::read_to_string(path).unwrap_or_default()));
     let open = turns.as_ref().map(|turns| turns.last() == Some(&"working"));
     let mut wrong = Vec::new();
+    wrong.extend(too_soon(life, &own));
     wrong.extend(chain(&own));
     wrong.extend(turns.and_then(|turns| steps(&turns, &own)));
     let count = |kind: &str| own.iter().filter(|told| told.event["type"] == kind).count();
@@ -26,7 +27,18 @@ pub(super) fn judge(life: &Life, told: &[Told]) -> Vec<String> {
         wrong.extend(too_early(life, end, told));
     }
     let story: Vec<String> = own.iter().map(|told| short(told)).collect();
-    wrong.into_iter().map(|what| format!("{what}: {life:?}: {story:#?}")).collect()
+    let (way, id, gone) = (life.way, &life.id, life.gone);
+    let of = format!("{} {id}, {way:?}, launched {}, {gone:?}", life.agent, life.launched);
+    wrong.into_iter().map(|what| format!("{what}: {of}: {}", story.join("; "))).collect()
+}
+
+/// It began before anybody had started it.
+fn too_soon(life: &Life, own: &[&Told]) -> Option<String> {
+    let first = own.first()?;
+    let at: jiff::Timestamp = first.event["at"].as_str()?.parse().ok()?;
+    // Starts of processes are told in hundredths of a second, and some agents' times in whole ones.
+    let began = life.began - jiff::SignedDuration::from_secs(1);
+    (at < began).then(|| format!("told to have begun at {at}"))
 }
 
 fn short(told: &Told) -> String {
