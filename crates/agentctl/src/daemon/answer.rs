@@ -231,7 +231,7 @@ fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Re
         false => shared.hub.add(subscriber, begin),
     }
     if since.is_some() || once {
-        let told = at_a_desk(|| helper::missed(shared.portable, caller, params))?;
+        let told = at_a_desk(|| helper::missed(shared, caller, params))?;
         shared.hub.release(caller.connection, &told);
     }
     Ok(Said::Already)

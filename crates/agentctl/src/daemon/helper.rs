@@ -5,7 +5,7 @@ use super::{
     answer::{self, Caller, Events, List, Said},
     hub::Missed,
     rpc::{self, Fault, LONGEST},
-    shared::locked,
+    shared::{Shared, locked},
 };
 use crate::error::{Error, Kind};
 use jiff::{SignedDuration, Timestamp};
@@ -20,7 +20,7 @@ use std::{
 const WORDS: &str = "__answer";
 /// So much of an answer is held at a time.
 const PIECE: usize = 64 << 10;
-/// What is older than this the daemon's watcher has seen, too.
+/// The watcher is never so far behind.
 const NEW: SignedDuration = SignedDuration::from_secs(10);
 
 /// A helper at work; it ends with this value.
@@ -85,9 +85,10 @@ pub(super) fn list(
 }
 
 /// Sends what happened until now, and says which ids that was.
-pub(super) fn missed(portable: bool, caller: &Caller, params: &Value) -> Result<Missed, Fault> {
-    let new = Timestamp::now() - NEW;
-    let mut helper = Helper::begin(portable, &json!({"id": null, "events": params}))?;
+pub(super) fn missed(shared: &Shared, caller: &Caller, params: &Value) -> Result<Missed, Fault> {
+    // What was before the daemon began, and what is older than this, its watcher knows.
+    let new = shared.since.max(Timestamp::now() - NEW);
+    let mut helper = Helper::begin(shared.portable, &json!({"id": null, "events": params}))?;
     let mut told = Missed::default();
     loop {
         let mut line = String::new();

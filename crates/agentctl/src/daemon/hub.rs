@@ -13,8 +13,8 @@ use std::{
     time::Duration,
 };
 
-/// How long the watcher may be behind what somebody was told who had missed it.
-const BEHIND: Duration = Duration::from_secs(1);
+/// How long the watcher may be behind what somebody was told who had missed it; then he has to ask again.
+const BEHIND: Duration = Duration::from_secs(10);
 /// So many ids are remembered that the watcher told last.
 const RECENT: usize = 4 * rpc::QUEUE;
 
@@ -59,7 +59,7 @@ pub(super) struct Held {
 #[derive(Default)]
 pub(super) struct Missed {
     pub(super) all: BTreeSet<String>,
-    /// Of these, what happened only just now.
+    /// Of these, what the watcher may not have seen yet.
     pub(super) new: BTreeSet<String>,
 }
 
@@ -84,6 +84,10 @@ impl Subscriber {
         let last = held.last().map(|held| held.cursor.clone()).unwrap_or_default();
         let mut rest: Vec<Held> =
             held.into_iter().filter(|held| !told.all.contains(&held.id)).collect();
+        if !self.ahead.is_empty() {
+            let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
+            return false;
+        }
         // What comes after it he knows: he goes on behind that.
         if let Some(held) = rest.last_mut().filter(|held| held.cursor != last) {
             held.line = held.line.replace(&held.cursor, &last).into();
@@ -108,7 +112,7 @@ impl Hub {
                 if !one.filter.keeps(event) {
                     return true;
                 }
-                let known = one.ahead.remove(&event.id);
+                one.ahead.remove(&event.id);
                 match &mut one.held {
                     Some(held) if held.len() < rpc::QUEUE => {
                         let (id, cursor) = (event.id.clone(), event.cursor.clone());
@@ -119,7 +123,7 @@ impl Hub {
                         let _ = one.stream.shutdown(Shutdown::Both);
                         false
                     }
-                    None => known || one.send(Arc::clone(&line)),
+                    None => one.send(Arc::clone(&line)),
                 }
             });
             inside.recent.push_back(event.id.clone());
@@ -155,7 +159,7 @@ impl Hub {
     /// He was told what he had missed: now the rest, and then all that happens.
     ///
     /// He may know more by now than the watcher, whose cursors would send him back: he is held until it has told that
-    /// too, but not for ever.
+    /// too, and hung up on if it never does.
     pub(super) fn release(&self, connection: u64, told: &Missed) {
         let mut inside = locked(&self.0);
         let recent = std::mem::take(&mut inside.recent);

@@ -7,6 +7,7 @@ mod kernel;
 mod real;
 mod stand_in;
 mod truth;
+mod watched;
 
 pub(crate) use cell::{Cell, Step, Victim, all, one};
 pub(crate) use kernel::Process;

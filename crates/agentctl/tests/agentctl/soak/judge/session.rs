@@ -1,8 +1,14 @@
 //! What was told of one session.
 
 use super::{Life, Told, about, ends};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use std::fs;
+
+/// What a look sees is told with the moment at which it began.
+const LOOK: SignedDuration = SignedDuration::from_millis(400);
+/// Starts of processes are told in hundredths of a second, and some agents' times in whole ones.
+const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
 /// Everything that is wrong with it.
 pub(super) fn judge(life: &Life, told: &[Told]) -> Vec<String> {
@@ -35,10 +41,8 @@ pub(super) fn judge(life: &Life, told: &[Told]) -> Vec<String> {
 /// It began before anybody had started it.
 fn too_soon(life: &Life, own: &[&Told]) -> Option<String> {
     let first = own.first()?;
-    let at: jiff::Timestamp = first.event["at"].as_str()?.parse().ok()?;
-    // Starts of processes are told in hundredths of a second, and some agents' times in whole ones.
-    let began = life.began - jiff::SignedDuration::from_secs(1);
-    (at < began).then(|| format!("told to have begun at {at}"))
+    let at: Timestamp = first.event["at"].as_str()?.parse().ok()?;
+    (at < life.began - SECOND).then(|| format!("told to have begun at {at}"))
 }
 
 fn short(told: &Told) -> String {
@@ -84,16 +88,16 @@ fn steps(turns: &[&str], own: &[&Told]) -> Option<String> {
 /// It was told to have ended while the kernel said that it lived.
 fn too_early(life: &Life, end: &Told, told: &[Told]) -> Option<String> {
     let gone = life.gone?;
-    let at: jiff::Timestamp = end.event["at"].as_str()?.parse().ok()?;
+    let at: Timestamp = end.event["at"].as_str()?.parse().ok()?;
     if end.heard < gone.lived {
         return Some(format!("its end was heard at {} and it lived at {}", end.heard, gone.lived));
     }
     // An end that nobody saw is told where its record ends.
-    let time = |event: &Value, field: &str| event[field].as_str()?.parse::<jiff::Timestamp>().ok();
+    let time = |event: &Value, field: &str| event[field].as_str()?.parse::<Timestamp>().ok();
     let covers = |event: &Value| {
         let gap = time(event, "from").zip(time(event, "to"));
         gap.is_some_and(|(from, to)| from <= gone.gone && gone.lived <= to)
     };
     let unseen = told.iter().any(|told| told.event["type"] == "gap" && covers(&told.event));
-    (at < gone.lived && !unseen).then(|| format!("told to have ended at {at}"))
+    (at < gone.lived - LOOK && !unseen).then(|| format!("told to have ended at {at}"))
 }
