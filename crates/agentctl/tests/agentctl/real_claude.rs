@@ -10,7 +10,7 @@ mod trees;
 mod tui;
 mod verbs;
 
-use std::{fs, path::Path};
+use std::fs;
 
 use agentctl_testkit::sandbox::{Run, Started, Terminal};
 use serde_json::{Value, json};
@@ -23,15 +23,7 @@ const EXE: &str = "claude-code/bin/claude.exe";
 impl Stage {
     /// Claude Code on a terminal, ready for a prompt, and the session it says it has loaded.
     fn talk(&self, more: &[&str]) -> (Terminal<'_>, String) {
-        self.loaded(self.sandbox.run(&[&["claude"], more].concat()).on_terminal())
-    }
-
-    /// The same in another directory.
-    pub(crate) fn talk_within(&self, dir: &Path) -> (Terminal<'_>, String) {
-        self.loaded(self.sandbox.run(&["claude"]).within(dir).on_terminal())
-    }
-
-    fn loaded<'a>(&self, terminal: Terminal<'a>) -> (Terminal<'a>, String) {
+        let terminal = self.sandbox.run(&[&["claude"], more].concat()).on_terminal();
         terminal.shows("? for shortcuts");
         let registry =
             self.sandbox.home().join(format!(".claude/sessions/{}.json", terminal.pid()));

@@ -36,7 +36,9 @@ const SEED: &str = "AGENTCTL_SOAK_SEED";
 /// How many seconds the long one takes; else ten minutes.
 const SECONDS: &str = "AGENTCTL_SOAK_SECONDS";
 /// How long those who listen may need for the rest, once all is over.
-const REST: Duration = Duration::from_secs(60);
+const REST: Duration = Duration::from_secs(120);
+/// How long anything may take on a machine that has other things to do.
+const LIMIT: Duration = Duration::from_secs(200);
 
 /// What is played.
 struct Plan {
@@ -130,7 +132,8 @@ fn soak(stage: &Stage, plan: &Plan) -> Figures {
             players.push(scope.spawn(move || stand_in::play(soak, number)));
         }
         if plan.real {
-            players.extend(real::PLAYERS.map(|play| scope.spawn(move || play(soak))));
+            players.push(scope.spawn(|| real::launched(soak)));
+            players.push(scope.spawn(|| real::by_hand(soak)));
         }
         let played: Vec<_> = players.into_iter().map(thread::ScopedJoinHandle::join).collect();
         soak.calm.ring();
@@ -153,6 +156,18 @@ fn soak(stage: &Stage, plan: &Plan) -> Figures {
     let later: Vec<Value> =
         later.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     judge::judge(&soak, [&socket, &events, hook.log()], &later, length)
+}
+
+/// Waits for a fact.
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < LIMIT, "no {what} within {LIMIT:?}");
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn seed() -> u64 {

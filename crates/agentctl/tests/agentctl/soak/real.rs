@@ -1,24 +1,17 @@
 //! Real agents: launched and held by the scripted model, started by hand, or on a terminal, and ended in every way.
 
 use super::{
-    Soak,
+    LIMIT, Soak,
     chance::Chance,
     record::{Life, Way, gone},
+    until,
 };
-use crate::{
-    driven::path,
-    kills::{Process, until},
-    real_opencode, real_pi,
-    support::{LIMIT, uuid},
-};
-use agentctl_testkit::sandbox::Gate;
+use crate::{driven::path, kills::Process, real_opencode, real_pi, support::uuid};
+use agentctl_testkit::sandbox::{Gate, Terminal};
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::Value;
-use std::{thread, time::Duration};
-
-/// Each plays to the end.
-pub(super) const PLAYERS: [fn(&Soak<'_>); 3] = [launched, by_hand, on_a_terminal];
+use std::{fs, thread, time::Duration};
 
 /// An agent that can be launched, and the variables it needs.
 type Cast = (&'static str, Vec<(&'static str, String)>);
@@ -35,7 +28,7 @@ fn cast(soak: &Soak<'_>) -> [Cast; 4] {
 }
 
 /// One launch after the other, all agents in turn.
-fn launched(soak: &Soak<'_>) {
+pub(super) fn launched(soak: &Soak<'_>) {
     let mut chance = soak.chance(10);
     let cast = cast(soak);
     for number in 0.. {
@@ -80,7 +73,7 @@ fn launch(soak: &Soak<'_>, chance: &mut Chance, (agent, set): &Cast, number: u32
         }
         life.gone = watch.and_then(|watch| watch.join().expect("it is watched"));
     });
-    let waited = soak.ask(&["wait", &id, "--timeout", "40s"]);
+    let waited = soak.ask(&["wait", &id, "--timeout", "200s"]);
     assert!(matches!(waited.code, Some(0 | 1)), "{waited:?}");
     soak.record.life(life);
 }
@@ -93,8 +86,14 @@ fn process(session: &Value) -> Option<Process> {
 
 /// Waits until the model holds it and its prompt is written down.
 fn held(soak: &Soak<'_>, gate: &Gate, id: &str) {
-    soak.stage.asked(&format!("until {}", gate.path().display()));
     let name = gate.path().display().to_string();
+    let line = format!("until {name}");
+    let is_it = |asked: Option<&str>| asked.is_some_and(|asked| asked.starts_with(&line));
+    let asked = soak.stage.sandbox.model().wait_for(
+        |requests| requests.iter().any(|request| is_it(request.directive.as_deref())),
+        LIMIT,
+    );
+    assert!(asked, "the model was not asked for `{line}`");
     until("recorded prompt", || soak.ask(&["logs", id]).stdout.contains(&name).then_some(()));
 }
 
@@ -113,50 +112,61 @@ fn end(soak: &Soak<'_>, chance: &mut Chance, gate: &Gate, (id, process): (&str, 
     way
 }
 
-/// One `claude -p` after the other.
-fn by_hand(soak: &Soak<'_>) {
+/// One Claude Code after the other, by hand: with one prompt, or on a terminal.
+pub(super) fn by_hand(soak: &Soak<'_>) {
     let mut chance = soak.chance(11);
     for number in 0.. {
         if soak.over.is_over() {
             return;
         }
-        let (began, id) = (Timestamp::now(), uuid());
-        let gate = soak.stage.sandbox.gate(&format!("by-hand-{number}"));
-        let dir = soak.stage.sandbox.dir(&format!("by-hand-{number}"));
-        let more = ["--session-id", &id];
-        let child = soak.stage.printing(&more, &gate.until()).within(&dir).spawn();
-        let process = until("process that is there", || Process::of(child.pid()));
-        let (way, gone) = thread::scope(|scope| {
-            let watch = scope.spawn(|| gone(process, &soak.over));
-            held(soak, &gate, &id);
-            soak.over.pause(chance.between(0, 2500));
-            let way = end(soak, &mut chance, &gate, (&id, process));
-            (way, watch.join().expect("it is watched"))
-        });
-        child.wait(LIMIT);
-        let agent = "claude-code";
-        let (launched, record, asked) = (false, None, Vec::new());
-        soak.record.life(Life { agent, launched, id, began, way, gone, record, asked });
+        match chance.once_in(2) {
+            true => print(soak, &mut chance, number),
+            false => talk(soak, &mut chance, number),
+        }
         soak.over.pause(chance.between(0, 3000));
     }
 }
 
-/// One Claude Code on a terminal after the other, which asks for leave.
-fn on_a_terminal(soak: &Soak<'_>) {
-    let mut chance = soak.chance(12);
-    for number in 0.. {
-        if soak.over.is_over() {
-            return;
-        }
-        talk(soak, &mut chance, number);
-        soak.over.pause(chance.between(0, 5000));
-    }
+fn print(soak: &Soak<'_>, chance: &mut Chance, number: u32) {
+    let (began, id) = (Timestamp::now(), uuid());
+    let gate = soak.stage.sandbox.gate(&format!("by-hand-{number}"));
+    let dir = soak.stage.sandbox.dir(&format!("by-hand-{number}"));
+    let more = ["--session-id", &id];
+    let child = soak.stage.printing(&more, &gate.until()).within(&dir).spawn();
+    let process = until("process that is there", || Process::of(child.pid()));
+    let (way, gone) = thread::scope(|scope| {
+        let watch = scope.spawn(|| gone(process, &soak.over));
+        held(soak, &gate, &id);
+        soak.over.pause(chance.between(0, 2500));
+        let way = end(soak, chance, &gate, (&id, process));
+        (way, watch.join().expect("it is watched"))
+    });
+    child.wait(LIMIT);
+    let agent = "claude-code";
+    let (launched, record, asked) = (false, None, Vec::new());
+    soak.record.life(Life { agent, launched, id, began, way, gone, record, asked });
+}
+
+/// Waits until it stands on the screen.
+fn shows(terminal: &Terminal<'_>, text: &str) {
+    until(text, || terminal.screen().contains(text).then_some(()));
+}
+
+/// The session that Claude Code has loaded in this process.
+fn loaded(soak: &Soak<'_>, pid: u32) -> String {
+    let registry = soak.stage.sandbox.home().join(format!(".claude/sessions/{pid}.json"));
+    until("registered session", || {
+        let file: Value = serde_json::from_slice(&fs::read(&registry).ok()?).ok()?;
+        file["sessionId"].as_str().map(str::to_owned)
+    })
 }
 
 fn talk(soak: &Soak<'_>, chance: &mut Chance, number: u32) {
     let began = Timestamp::now();
     let dir = soak.stage.sandbox.dir(&format!("terminal-{number}"));
-    let (terminal, id) = soak.stage.talk_within(&dir);
+    let terminal = soak.stage.sandbox.run(&["claude"]).within(&dir).on_terminal();
+    shows(&terminal, "? for shortcuts");
+    let id = loaded(soak, terminal.pid());
     let process = Process::of(terminal.pid()).expect("it is there");
     let mut life = Life {
         agent: "claude-code",
@@ -173,7 +183,7 @@ fn talk(soak: &Soak<'_>, chance: &mut Chance, number: u32) {
         for turn in 0..1 + chance.below(2) {
             let done = dir.join(format!("touched-{turn}"));
             terminal.send(&format!("MOCK:tool touch {}", done.display()));
-            terminal.shows("Do you want");
+            shows(&terminal, "Do you want");
             let asks = Timestamp::now();
             soak.over.pause(Duration::from_millis(1500));
             life.asked.push((asks, Timestamp::now()));

@@ -1,12 +1,13 @@
 //! Stand-ins: launched or started by hand, led through their turns, and ended in every way.
 
 use super::{
-    Soak,
+    LIMIT, Soak,
     chance::Chance,
     record::{Life, Way, gone},
+    until,
 };
 use crate::{
-    kills::{Process, until},
+    kills::Process,
     support::{Stage, uuid},
 };
 use agentctl_testkit::sandbox::Started;
@@ -96,7 +97,7 @@ fn live(soak: &Soak<'_>, chance: &mut Chance, dir: PathBuf) {
         one.end(way);
         let gone = watch.join().expect("it is watched").expect("it goes");
         if let Some(child) = &one.child {
-            child.wait(crate::support::LIMIT);
+            child.wait(LIMIT);
         }
         let project = one.dir.to_string_lossy().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let record = format!(".claude/projects/{project}/{}.jsonl", one.id);
