@@ -30,7 +30,9 @@ usage: cargo xtask TASK
   prove [--full]       kill everybody at every step and check what is said then: the cells that `test`
                        runs too (all with a stand-in agent, one real agent for each victim);
                        with --full, all cells with all real agents (half an hour or more), and the
-                       dated page docs/proof/kills.md
+                       dated page docs/proof/kills.md; then the soak
+  prove soak           real agents come and go for ten minutes while daemons are killed: what was told
+                       is compared with what the kernel saw, in the dated page docs/proof/soak.md
   demo                 real agents in a home of their own, and what agentctl says of them;
                        ends with a shell in that home if there is a terminal
   bench [--sessions N] [--size GB] [--keep DIR] [--quick]
@@ -59,7 +61,8 @@ fn dispatch(words: &[String]) -> Outcome<()> {
         ["gen"] => generate::write(&root()),
         ["test", passed_on @ ..] => test::run(&root(), passed_on),
         ["prove"] => prove::run(&root(), false),
-        ["prove", "--full"] => prove::run(&root(), true),
+        ["prove", "--full"] => prove::run(&root(), true).and_then(|()| prove::soak(&root())),
+        ["prove", "soak"] => prove::soak(&root()),
         ["demo"] => demo::run(&root()),
         ["bench", words @ ..] => bench::run(&root(), words),
         ["help" | "--help" | "-h"] => {

@@ -34,7 +34,7 @@ pub(crate) fn run(root: &Path, full: bool) -> Outcome<()> {
         .map_err(|why| Failure::new(format!("a test wrote down what is no cell: {why}")))?;
     let page = page(&head(root)?, &cells);
     match full {
-        true => written(root, &page)?,
+        true => page_at(root, "kills.md", &page)?,
         false => print!("{page}"),
     }
     match (passed, if full { unproved(&cells) } else { Vec::new() }) {
@@ -46,17 +46,18 @@ pub(crate) fn run(root: &Path, full: bool) -> Outcome<()> {
     }
 }
 
-fn written(root: &Path, page: &str) -> Outcome<()> {
+/// Writes a page of `docs/proof`.
+pub(super) fn page_at(root: &Path, name: &str, page: &str) -> Outcome<()> {
     let dir = root.join("docs/proof");
     fs::create_dir_all(&dir).map_err(|why| Failure::io("make", &dir, &why))?;
-    let file = dir.join("kills.md");
+    let file = dir.join(name);
     fs::write(&file, page).map_err(|why| Failure::io("write", &file, &why))?;
     println!("wrote {}", file.display());
     Ok(())
 }
 
 /// When, where and with what.
-fn head(root: &Path) -> Outcome<Head> {
+pub(super) fn head(root: &Path) -> Outcome<Head> {
     let said = |program: &str, words: &[&str]| {
         tool::captured(Command::new(program).args(words)).map(|text| text.trim().to_owned())
     };

@@ -19,6 +19,7 @@ use agentctl_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
+    collections::BTreeSet,
     os::unix::net::UnixStream,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, PoisonError, mpsc::SyncSender},
@@ -222,6 +223,7 @@ fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Re
         lines: caller.lines.clone(),
         stream: caller.stream.try_clone().map_err(Error::from)?,
         held: since.is_some().then(Vec::new),
+        ahead: BTreeSet::new(),
     };
     let begin = |cursor: &str| {
         let cursor = if since.is_some() { "" } else { cursor };
@@ -233,7 +235,7 @@ fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Re
         false => shared.hub.add(subscriber, begin),
     }
     if since.is_some() || once {
-        let told = at_a_desk(|| helper::missed(shared.portable, caller, params))?;
+        let told = at_a_desk(|| helper::missed(shared, caller, params))?;
         shared.hub.release(caller.connection, &told);
     }
     Ok(Said::Already)

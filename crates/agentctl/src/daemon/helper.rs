@@ -3,13 +3,14 @@
 
 use super::{
     answer::{self, Caller, Events, List, Said},
+    hub::Missed,
     rpc::{self, Fault, LONGEST},
-    shared::locked,
+    shared::{Shared, locked},
 };
 use crate::error::{Error, Kind};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeSet,
     env,
     io::{self, BufRead, BufReader, Read, Write},
     process::{Child, ChildStdout, Command, Stdio},
@@ -19,6 +20,8 @@ use std::{
 const WORDS: &str = "__answer";
 /// So much of an answer is held at a time.
 const PIECE: usize = 64 << 10;
+/// The watcher is never so far behind.
+const NEW: SignedDuration = SignedDuration::from_secs(10);
 
 /// A helper at work; it ends with this value.
 struct Helper {
@@ -82,13 +85,11 @@ pub(super) fn list(
 }
 
 /// Sends what happened until now, and says which ids that was.
-pub(super) fn missed(
-    portable: bool,
-    caller: &Caller,
-    params: &Value,
-) -> Result<BTreeSet<String>, Fault> {
-    let mut helper = Helper::begin(portable, &json!({"id": null, "events": params}))?;
-    let mut told = BTreeSet::new();
+pub(super) fn missed(shared: &Shared, caller: &Caller, params: &Value) -> Result<Missed, Fault> {
+    // What was before the daemon began, and what is older than this, its watcher knows.
+    let new = shared.since.max(Timestamp::now() - NEW);
+    let mut helper = Helper::begin(shared.portable, &json!({"id": null, "events": params}))?;
+    let mut told = Missed::default();
     loop {
         let mut line = String::new();
         let read = helper.out.read_line(&mut line).map_err(|why| failed(&why))?;
@@ -96,7 +97,11 @@ pub(super) fn missed(
             return Ok(told);
         }
         let value: Value = serde_json::from_str(&line).map_err(|why| failed(&why))?;
-        told.extend(value["params"]["id"].as_str().map(str::to_owned));
+        let event = &value["params"];
+        let id = event["id"].as_str().filter(|_| event["type"] != "gap").map(str::to_owned);
+        let at = event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
+        told.new.extend(id.clone().filter(|_| at.is_some_and(|at| at > new)));
+        told.all.extend(id);
         if caller.lines.send(line.into()).is_err() {
             return Ok(told); // nobody listens
         }

@@ -18,5 +18,6 @@ mod real_many;
 mod real_openclaw;
 mod real_opencode;
 mod real_pi;
+mod soak;
 mod support;
 mod verbs;
