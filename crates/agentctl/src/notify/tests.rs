@@ -56,8 +56,6 @@ pub(crate) fn session(id: &str) -> Session {
         overdue: false,
         budget: None,
         stall: None,
-        halted: false,
-        budget: None,
         hooks: Vec::new(),
         callback: Some(agentctl_core::receipt::Callback {
             session: Some("key".to_owned()),
