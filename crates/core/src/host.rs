@@ -63,7 +63,7 @@ pub struct Stat {
 }
 
 /// A file that can be read anywhere.
-pub trait Bytes {
+pub trait Bytes: Send + Sync {
     /// Length when it was opened.
     fn size(&self) -> u64;
     /// Reads at `at` into `buf`; short only at the end of the file.

@@ -12,7 +12,7 @@ use crate::{
     receipt::Launched,
 };
 use jiff::Timestamp;
-use std::{io, path::Path};
+use std::{io, path::Path, sync::Arc};
 
 mod cut;
 
@@ -113,7 +113,7 @@ fn newest(turn: &Turn, from: From<'_>) -> Story {
 }
 
 fn by_lines(agent: &dyn Agent, host: &dyn Host, stub: &Stub, from: From<'_>) -> io::Result<Story> {
-    let file = host.open(&stub.path)?;
+    let file: Arc<dyn Bytes> = host.open(&stub.path)?.into();
     let begin = match from {
         From::Mark(mark) if mark.upto <= file.size() => mark.upto,
         From::Mark(_) => whole(&*file)?, // cut or replaced: what it was is not what it is
@@ -122,7 +122,7 @@ fn by_lines(agent: &dyn Agent, host: &dyn Host, stub: &Stub, from: From<'_>) -> 
     };
     let starts = starts(&*file, begin)?;
     let read = |part| -> io::Result<Turn> {
-        let then = Cut { host, path: &stub.path, part };
+        let then = Cut { host, path: &stub.path, file: &file, part };
         agent.turn(&then, stub)
     };
     // The end of what was written then says it all, but for lines that are longer than that.

@@ -158,7 +158,7 @@ impl<'a> Tail<'a> {
     /// It neither begins nor ends a turn, nor asks, nor answers.
     fn is_beside(&self, line: &[u8]) -> bool {
         let has = |word: &&str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        self.understood && !TURNS.iter().any(|word| has(word))
+        self.understood && !TURNS.iter().any(has)
     }
 
     /// Takes in the next older line.
