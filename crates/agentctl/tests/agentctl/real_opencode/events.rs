@@ -83,5 +83,4 @@ fn servers_are_listened_to() {
         server.opencode.wait(LIMIT);
         assert_eq!(events.told(&id), "session.ended: working died");
     }
-    events.are_unique();
 }
