@@ -3,7 +3,7 @@
 use super::{
     LIMIT, Soak,
     chance::Chance,
-    record::{Life, Way, gone},
+    record::{Grip, Life, Way},
     until,
 };
 use crate::{driven::path, kills::Process, real_opencode, real_pi, support::uuid};
@@ -54,6 +54,7 @@ fn launch(soak: &Soak<'_>, chance: &mut Chance, (agent, set): &Cast, number: u32
     let session = answer.json()["session"].clone();
     let id = session["id"].as_str().expect("it has an id").to_owned();
     let process = process(&session);
+    let grip = process.filter(|_| !quick).map(Grip::of);
     let mut life = Life {
         agent,
         launched: true,
@@ -65,7 +66,7 @@ fn launch(soak: &Soak<'_>, chance: &mut Chance, (agent, set): &Cast, number: u32
         asked: Vec::new(),
     };
     thread::scope(|scope| {
-        let watch = process.map(|process| scope.spawn(move || gone(process, &soak.over)));
+        let watch = grip.as_ref().map(|grip| scope.spawn(|| grip.gone(&soak.over)));
         if let Some(process) = process.filter(|_| !quick) {
             held(soak, &gate, &id);
             soak.over.pause(chance.between(0, 2500));
@@ -134,8 +135,9 @@ fn print(soak: &Soak<'_>, chance: &mut Chance, number: u32) {
     let more = ["--session-id", &id];
     let child = soak.stage.printing(&more, &gate.until()).within(&dir).spawn();
     let process = until("process that is there", || Process::of(child.pid()));
+    let grip = Grip::of(process);
     let (way, gone) = thread::scope(|scope| {
-        let watch = scope.spawn(|| gone(process, &soak.over));
+        let watch = scope.spawn(|| grip.gone(&soak.over));
         held(soak, &gate, &id);
         soak.over.pause(chance.between(0, 2500));
         let way = end(soak, chance, &gate, (&id, process));
@@ -168,6 +170,7 @@ fn talk(soak: &Soak<'_>, chance: &mut Chance, number: u32) {
     shows(&terminal, "? for shortcuts");
     let id = loaded(soak, terminal.pid());
     let process = Process::of(terminal.pid()).expect("it is there");
+    let grip = Grip::of(process);
     let mut life = Life {
         agent: "claude-code",
         launched: false,
@@ -179,7 +182,7 @@ fn talk(soak: &Soak<'_>, chance: &mut Chance, number: u32) {
         asked: Vec::new(),
     };
     thread::scope(|scope| {
-        let watch = scope.spawn(|| gone(process, &soak.over));
+        let watch = scope.spawn(|| grip.gone(&soak.over));
         for turn in 0..1 + chance.below(2) {
             let done = dir.join(format!("touched-{turn}"));
             terminal.send(&format!("MOCK:tool touch {}", done.display()));

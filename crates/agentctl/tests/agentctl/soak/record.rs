@@ -8,6 +8,7 @@ use rustix::{
     process::{Pid, PidfdFlags, pidfd_open},
 };
 use std::{
+    os::fd::OwnedFd,
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -104,23 +105,38 @@ impl Record {
     }
 }
 
-/// Asks the kernel until a process is gone; `None` if it never goes.
-pub(super) fn gone(process: Process, over: &Over) -> Option<Gone> {
-    let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw).expect("a pid");
-    let fd = pidfd_open(pid, PidfdFlags::empty());
-    let fd = fd.unwrap_or_else(|why| panic!("cannot grip {process:?}: {why}"));
-    assert!(process.lives(), "{process:?} is gone before it was looked at");
-    let mut lived = Timestamp::now();
-    loop {
-        let before = Timestamp::now();
-        let mut fds = [PollFd::new(&fd, PollFlags::IN)];
-        match poll(&mut fds, Some(&GLANCE)) {
-            Ok(0) => lived = before,
-            Ok(_) => return Some(Gone { lived, gone: Timestamp::now() }),
-            Err(_) => {}
-        }
-        if over.is_long_past() {
-            return None;
+/// A process that the kernel is asked about, and no other that comes after it.
+pub(super) struct Grip {
+    fd: OwnedFd,
+    /// It lived then.
+    lived: Timestamp,
+}
+
+impl Grip {
+    /// Of a process that lives.
+    pub(super) fn of(process: Process) -> Self {
+        let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw).expect("a pid");
+        let fd = pidfd_open(pid, PidfdFlags::empty());
+        let fd = fd.unwrap_or_else(|why| panic!("cannot grip {process:?}: {why}"));
+        let lived = Timestamp::now();
+        assert!(process.lives(), "{process:?} is gone before it was looked at");
+        Self { fd, lived }
+    }
+
+    /// Asks until it is gone; `None` if it never goes.
+    pub(super) fn gone(&self, over: &Over) -> Option<Gone> {
+        let mut lived = self.lived;
+        loop {
+            let before = Timestamp::now();
+            let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
+            match poll(&mut fds, Some(&GLANCE)) {
+                Ok(0) => lived = before,
+                Ok(_) => return Some(Gone { lived, gone: Timestamp::now() }),
+                Err(_) => {}
+            }
+            if over.is_long_past() {
+                return None;
+            }
         }
     }
 }

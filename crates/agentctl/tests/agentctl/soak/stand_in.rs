@@ -3,7 +3,7 @@
 use super::{
     LIMIT, Soak,
     chance::Chance,
-    record::{Life, Way, gone},
+    record::{Grip, Life, Way},
     until,
 };
 use crate::{
@@ -79,9 +79,9 @@ fn live(soak: &Soak<'_>, chance: &mut Chance, dir: PathBuf) {
         true => StandIn::launched(soak, dir),
         false => StandIn::by_hand(soak, dir),
     };
-    let process = one.process;
+    let grip = Grip::of(one.process);
     let life = thread::scope(|scope| {
-        let watch = scope.spawn(move || gone(process, &soak.over));
+        let watch = scope.spawn(|| grip.gone(&soak.over));
         for _ in 0..chance.below(7) {
             soak.over.pause(pause(chance));
             one.step(chance);
