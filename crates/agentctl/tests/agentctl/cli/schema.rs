@@ -231,7 +231,7 @@ fn answers_about_budgets_are_as_their_schemas_say() {
     let _daemon = home.daemon();
     let held = || home.run(&["status", id, "--json"]);
     crate::home::until("a session that is held", || {
-        held().stdout.contains("\"halted\":true").then_some(())
+        (held().json()["session"]["halted"] == true).then_some(())
     });
     is_valid("status", &held().json());
     valid(home, "status", &["explain", id, "--json"]);
