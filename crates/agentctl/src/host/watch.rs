@@ -5,7 +5,7 @@ use super::{Handle, Refused, Waited};
 use super::{Listening, Native, Portable};
 use agentctl_core::{host::Kernel, ident::ProcKey, push::Push};
 use notify::{
-    Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+    Config, Event, EventKind, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher,
     event::{CreateKind, ModifyKind},
 };
 use rustix::{
@@ -97,7 +97,10 @@ impl Watch {
     fn of(asked: Asked) -> (Self, Option<notify::Error>) {
         let (queue, asked) = (Arc::new(Queue::default()), Arc::new(Mutex::new(asked)));
         let (told, known) = (Arc::clone(&queue), Arc::clone(&asked));
-        let made = notify::recommended_watcher(move |event| locked(&known).tell(event, &told));
+        // Whoever only reads wakes nobody, and our own reading would wake us for ever.
+        let config = Config::default().with_event_kinds(EventKindMask::CORE);
+        let tell = move |event| locked(&known).tell(event, &told);
+        let made = RecommendedWatcher::new(tell, config);
         let (files, refused) = match made {
             Ok(files) => (Some(files), None),
             Err(why) => (None, Some(why)),
@@ -246,10 +249,6 @@ impl Asked {
                 && event.paths.iter().any(|path| self.dirs.contains(path));
         if event.need_rescan() || lost_dir {
             return queue.push(Change::Lost);
-        }
-        // Our own reading would wake us for ever.
-        if matches!(event.kind, EventKind::Access(_)) {
-            return;
         }
         for (_, path) in self.paths.iter().filter(|(seen, _)| event.paths.contains(seen)) {
             queue.push(Change::File(path.clone()));
