@@ -78,8 +78,11 @@ pub(crate) fn set(here: &Here, name: &str, wanted: &Order) -> Result<wire::Budge
     let budget = put(&state, (&session.agent, &id), wanted, here.now())?;
     let seen = look(&here.again(), vec![budget], Much::All).pop();
     let seen = seen.expect("it is looked at");
-    // Whoever has more again may use it.
-    if session.halted && seen.budget.overrun(&seen.used).is_empty() {
+    // Whoever has more again may use it: more of what held it.
+    let last = seen.budget.crossed.last().map(|last| last.crossing.limit);
+    let named = last.is_none_or(|limit| wanted.limits.of(limit).is_some());
+    let free = named || seen.budget.action != OnBudget::Hold;
+    if session.halted && free && seen.budget.overrun(&seen.used).is_empty() {
         hold::release(here, &session)?;
     }
     Ok(wire::Budget::new(&seen.budget, Some(&seen.used)))

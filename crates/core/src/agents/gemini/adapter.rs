@@ -113,6 +113,10 @@ impl Agent for Gemini {
         format!("! cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -E '(^|=)[{first}]{rest}$'")
     }
 
+    fn turns(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        usage::turns(host, stub)
+    }
+
     fn messages(&self, line: &[u8]) -> Vec<Message> {
         messages::of(&json::object(line))
     }
