@@ -61,6 +61,20 @@ fn listens(stage: &Stage, events: &Stream, server: &Server) {
     });
 }
 
+/// The next state of a session is this one. A busy server may answer too late at any moment: then what it
+/// runs is unknown for a while, or as it was before that.
+fn comes_to(events: &mut Stream, id: &str, state: &str) {
+    loop {
+        let told = events.told(id);
+        let (_, states) = told.split_once(": ").expect("an event has states");
+        match states.split_once(' ') {
+            Some((_, after)) if after == state => return,
+            Some((before, after)) => assert!(before == "unknown" || after == "unknown", "{told}"),
+            None => panic!("{told}"),
+        }
+    }
+}
+
 /// A server is listened to with its password, and so is the one that comes after it.
 #[test]
 fn servers_are_listened_to() {
@@ -76,12 +90,12 @@ fn servers_are_listened_to() {
         server.prompt(&id, &work, &format!("MOCK:tool {}", tool.tool()));
         // Before it is prompted it is nobody's, and has ended.
         while !events.told(&id).ends_with(" working") {}
-        assert_eq!(events.told(&id), "session.waiting: working waiting");
+        comes_to(&mut events, &id, "waiting");
         let approved = stage.sandbox.agentctl(&["approve", &id]);
         assert_eq!(approved.code, Some(0), "{approved:?}");
-        assert_eq!(events.told(&id), "session.working: waiting working");
+        comes_to(&mut events, &id, "working");
         signal(Signal::KILL, server.opencode.pid());
         server.opencode.wait(LIMIT);
-        assert_eq!(events.told(&id), "session.ended: working died");
+        comes_to(&mut events, &id, "died");
     }
 }
