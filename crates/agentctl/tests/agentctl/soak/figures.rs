@@ -44,6 +44,7 @@ impl Figures {
                 format!("{all}, {launched}, {hand}"),
             );
         }
+        self.row("launches whose agent did not start", record.refusals());
         let seen = lives.iter().filter(|life| life.gone.is_some()).count();
         self.row("exits that the kernel told the driver", seen);
         for way in ["Done", "Stop", "Kill", "Term"] {

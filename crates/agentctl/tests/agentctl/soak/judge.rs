@@ -121,7 +121,7 @@ pub(super) fn hooked(told: &[Told], due: &BTreeSet<(&'static str, String)>) -> V
     for (kind, id) in due.iter().filter(|(kind, _)| *kind != "fuse.cancelled") {
         let of = |kind: &str| {
             let is_it = |told: &&Told| told.event["type"] == *kind && about(&told.event) == *id;
-            taken.iter().position(|told| is_it(told))
+            taken.iter().position(is_it)
         };
         match (of(kind), of("session.started")) {
             (None, _) => wrong.push(format!("never told: {kind} of {id}")),

@@ -50,6 +50,9 @@ fn launch(soak: &Soak<'_>, chance: &mut Chance, (agent, set): &Cast, number: u32
     let words = ["launch", agent, "--json", "-p", &prompt, "--cwd", &at];
     let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let answer = soak.stage.sandbox.agentctl_with(&set, &words);
+    if answer.code == Some(6) {
+        return soak.record.refused(answer.stdout); // OpenCode 1.18.33 may find its database locked
+    }
     assert_eq!(answer.code, Some(0), "{answer:?}");
     let session = answer.json()["session"].clone();
     let id = session["id"].as_str().expect("it has an id").to_owned();
@@ -192,6 +195,11 @@ fn talk(soak: &Soak<'_>, chance: &mut Chance, number: u32) {
             life.asked.push((asks, Timestamp::now()));
             terminal.press(&["Enter"]);
             until("tool that was run", || done.exists().then_some(()));
+            // What is typed while a turn runs is no prompt.
+            until("end of the turn", || {
+                let shown = soak.stage.one("status", &id)?;
+                (shown["state"] == "idle").then_some(())
+            });
         }
         let gate = soak.stage.sandbox.gate(&format!("terminal-{number}"));
         terminal.send(&gate.until());

@@ -77,9 +77,19 @@ pub(super) struct Record {
     lives: Mutex<Vec<Life>>,
     fuses: Mutex<Vec<Fused>>,
     reigns: Mutex<Vec<Reign>>,
+    refused: Mutex<Vec<String>>,
 }
 
 impl Record {
+    /// An agent that did not start, in its own words.
+    pub(super) fn refused(&self, words: String) {
+        locked(&self.refused).push(words);
+    }
+
+    pub(super) fn refusals(&self) -> usize {
+        locked(&self.refused).len()
+    }
+
     pub(super) fn life(&self, life: Life) {
         locked(&self.lives).push(life);
     }
