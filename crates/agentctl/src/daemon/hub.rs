@@ -51,6 +51,8 @@ pub(super) struct Subscriber {
 /// An event that waits.
 pub(super) struct Held {
     id: String,
+    /// Of which session.
+    session: Option<String>,
     cursor: String,
     line: Line,
 }
@@ -82,8 +84,15 @@ impl Subscriber {
     fn catch_up(&mut self, told: &Missed) -> bool {
         let held = self.held.take().unwrap_or_default();
         let last = held.last().map(|held| held.cursor.clone()).unwrap_or_default();
-        let mut rest: Vec<Held> =
-            held.into_iter().filter(|held| !told.all.contains(&held.id)).collect();
+        let mut rest: Vec<Held> = Vec::new();
+        for one in held {
+            // What came before something that he knows, and he was not told, nobody can prove: it is too late for it.
+            if told.all.contains(&one.id) {
+                rest.retain(|held| held.session.is_none() || held.session != one.session);
+            } else {
+                rest.push(one);
+            }
+        }
         if !self.ahead.is_empty() {
             let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
             return false;
@@ -116,7 +125,8 @@ impl Hub {
                 match &mut one.held {
                     Some(held) if held.len() < rpc::QUEUE => {
                         let (id, cursor) = (event.id.clone(), event.cursor.clone());
-                        held.push(Held { id, cursor, line: Arc::clone(&line) });
+                        let session = event.session.as_ref().and_then(|one| one.id.clone());
+                        held.push(Held { id, session, cursor, line: Arc::clone(&line) });
                         true
                     }
                     Some(_) => {

@@ -35,6 +35,7 @@ reply() {
     say assistant '{"id":"m","role":"assistant","model":"m","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}'
     register '"status":"idle"'
 }
+register '"status":"idle"'
 prompt
 echo began >> "$orders.done"
 while read -r order <&3; do

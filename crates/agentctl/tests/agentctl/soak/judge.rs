@@ -79,6 +79,9 @@ pub(super) fn judge(
         times::judge(&mut figures, who, log, &lives);
     }
     all.push(history);
+    // Others run on the machine, and their stores go at any moment.
+    let own: BTreeSet<&str> = lives.iter().map(|life| life.id.as_str()).collect();
+    all.iter_mut().for_each(|(_, told)| told.retain(|told| own.contains(about(&told.event))));
     figures.wrong.extend(different(&all));
     figures.wrong.extend(listed(soak, &lives, &all[1].1));
     figures

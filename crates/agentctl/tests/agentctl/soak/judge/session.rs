@@ -30,7 +30,10 @@ pub(super) fn judge(life: &Life, told: &[Told]) -> Vec<String> {
         if !ends(life, open).contains(&after) {
             wrong.push(format!("ended as {after}, not {:?}", ends(life, open)));
         }
-        wrong.extend(too_early(life, end, told));
+        // It came and went between two looks.
+        let at_once =
+            own.first().is_some_and(|first| life.gone.is_some_and(|gone| gone.lived < first.heard));
+        wrong.extend(too_early(life, end, told).filter(|_| !at_once));
     }
     let story: Vec<String> = own.iter().map(|told| short(told)).collect();
     let (way, id, gone) = (life.way, &life.id, life.gone);
@@ -70,13 +73,13 @@ fn chain(own: &[&Told]) -> Option<String> {
     None
 }
 
-/// What a file proves is told, each step of it, and nothing else but questions and what became of them.
+/// What a file proves is told, each step of it, and nothing else but questions, doubts, and what became of them.
 fn steps(turns: &[&str], own: &[&Told]) -> Option<String> {
     let word = |told: &Told, field: &str| told.event[field].as_str().unwrap_or("-").to_owned();
     let told: Vec<String> = own
         .iter()
         .filter(|told| match word(told, "type").as_str() {
-            "session.working" => word(told, "before") != "waiting",
+            "session.working" => !["waiting", "unknown"].contains(&word(told, "before").as_str()),
             "session.idle" => true,
             _ => false,
         })
