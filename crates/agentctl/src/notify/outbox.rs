@@ -116,7 +116,8 @@ impl Outbox {
     }
 
     /// Puts messages in, behind all others; each is on the disk when this returns. Those that are there, or
-    /// were heard lately, or given up, are passed over. Says how many others were dropped for want of room.
+    /// were heard lately, or given up, are passed over. Says how many were dropped for want of room: one that is
+    /// too long by itself, too, or it would be in the way of all that follow.
     pub(super) fn put(&self, parcels: &[Parcel], now: Timestamp) -> io::Result<usize> {
         for folder in [QUEUE, DONE, FAILED] {
             write::make_dir(&self.dir.join(folder))?;
@@ -126,8 +127,9 @@ impl Outbox {
         for folder in [QUEUE, DONE, FAILED] {
             known.extend(self.entries(folder)?);
         }
-        let mut next = known.iter().map(|entry| entry.number + 1).max().unwrap_or_default();
+        let mut next = known.iter().map(|entry| entry.number.saturating_add(1)).max().unwrap_or_default();
         let mut ids: BTreeSet<String> = known.into_iter().map(|entry| entry.id).collect();
+        let mut too_long = 0;
         for parcel in parcels {
             let id = safe(&parcel.id);
             if !ids.insert(id.clone()) {
@@ -135,10 +137,16 @@ impl Outbox {
             }
             let entry = Entry { number: next, lane: safe(&parcel.lane), id };
             let written = Written { schema: SCHEMA, at: now, message: parcel.message.clone() };
-            write::whole(&self.path(QUEUE, &entry), &written)?;
-            next += 1;
+            match write::within(&self.path(QUEUE, &entry), &written, self.limits.bytes) {
+                Err(why) if why.kind() == io::ErrorKind::FileTooLarge => too_long += 1,
+                written => written?,
+            }
+            next = next.saturating_add(1);
         }
-        self.make_room(now)
+        if too_long > 0 {
+            self.note(DROPPED, too_long as u64, "it was too long to be kept", now)?;
+        }
+        Ok(too_long + self.make_room(now)?)
     }
 
     /// Takes away what those who were killed left half written; it is no message, and was put in again.
@@ -230,7 +238,7 @@ impl Outbox {
 
     /// Writes that down.
     pub(super) fn remember(&self, tries: &Tries) -> io::Result<()> {
-        write::whole(&self.dir.join(TRIES), tries)
+        write::within(&self.dir.join(TRIES), tries, self.limits.bytes)
     }
 
     /// How much is where.

@@ -185,6 +185,11 @@ impl Post {
         self.outbox.tries()
     }
 
+    #[cfg(test)]
+    pub(super) fn remember(&self, tries: &Tries) -> io::Result<()> {
+        self.outbox.remember(tries)
+    }
+
     fn listed(&self) -> Webhook {
         let (target, summary) = (&self.target, self.outbox.summary());
         let unread =

@@ -1,7 +1,9 @@
 //! Whoever is killed, wherever: each event is told at least once, and those of a session in order.
 
 use super::{
-    super::{Post, outbox::Limits, post::Step, send::Outcome},
+    super::{
+        Post, message::Message, outbox::Limits, post::Step, send::Outcome, tries::Failed,
+    },
     at, ended, notices, target,
 };
 use crate::config::Format;
@@ -205,6 +207,42 @@ fn bytes_are_bounded_too_and_the_newest_stays() {
     assert!(
         told[0].message.ends_with(&format!("there was no room, and {} were dropped", 20 - left))
     );
+}
+
+#[test]
+fn a_long_message_is_told_and_one_that_is_too_long_is_in_nobody_s_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limits = Limits { bytes: 100 << 10, ..Limits::USUAL };
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Event), limits);
+    let long = |id: &str, size: usize| {
+        let mut event = ended(id, "s");
+        event.session.as_mut().expect("a session").prompt = Some("x".repeat(size));
+        event
+    };
+    let events = [long("e1", 70 << 10), long("e2", 200 << 10), ended("e3", "s")];
+    let told = post.put(&notices(&events)).expect("it fits");
+    assert!(told[0].message.ends_with("there was no room, and 1 were dropped"), "{told:?}");
+    assert_eq!(post.summary().dropped.map(|dropped| dropped.count), Some(1));
+    let (mut tries, mut heard) = (post.tries(), Vec::new());
+    let mut send = |id: &str, message: &Message| {
+        heard.push((id.to_owned(), message.body.len() > 70 << 10));
+        Outcome::Heard(None)
+    };
+    while post.step(&mut tries, at(0), &mut send, &mut |_| {}).expect("a disk") == Step::On {}
+    assert_eq!(heard, [("e1".to_owned(), true), ("e3".to_owned(), false)]);
+}
+
+#[test]
+fn many_sessions_that_are_refused_are_remembered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Old), Limits::USUAL);
+    post.put(&notices(&[ended("e1", "s")])).expect("a disk");
+    let mut tries = post.tries();
+    for lane in 0..1500 {
+        tries.failed(&format!("lane{lane}"), Failed::It, (at(0), 0.0));
+    }
+    post.remember(&tries).expect("it fits");
+    assert_eq!(post.tries(), tries);
 }
 
 #[test]
