@@ -48,7 +48,7 @@ pub(super) enum Words {
 /// What is said of an event.
 pub(super) fn message(event: &Event, words: Words) -> Message {
     let (content_type, body) = match words {
-        Words::Format(Format::Event) => (JSON, serde_json::to_string(event).unwrap_or_default()),
+        Words::Format(Format::Event) => (JSON, whole(event).to_string()),
         Words::Format(Format::Old) => (JSON, old(event).to_string()),
         Words::Format(Format::Slack) => (JSON, slack(&line(event))),
         Words::Format(Format::Ntfy) | Words::Desktop => (TEXT, line(event)),
@@ -95,6 +95,16 @@ pub(super) fn trial(id: &str, at: Timestamp, words: Words) -> Message {
 
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
+
+/// All but the cursor: it names every session that lives, every lock and every fuse, whatever the target is to
+/// hear of.
+fn whole(event: &Event) -> Value {
+    let mut told = serde_json::to_value(event).unwrap_or_default();
+    if let Some(fields) = told.as_object_mut() {
+        fields.remove("cursor");
+    }
+    told
+}
 
 /// The payload of agentctl 1.x, which knew one event: what has ended was `stopped`.
 fn old(event: &Event) -> Value {
