@@ -146,14 +146,14 @@ impl Post {
         };
         let count = tries.failed(&entry.lane, how, (now, chance()));
         let gone = matches!(outcome, Outcome::Gone(_));
-        let given_up = gone || how == Failed::It && count >= REFUSALS;
+        let given_up = gone || how == Failed::It && count.refused >= REFUSALS;
         self.outbox.trouble(why, now)?;
         if given_up {
             self.outbox.give_up(&entry)?;
             tries.over(&entry.lane, false);
-            let id = &entry.id;
-            tell(self.problem(&format!("{why}; event {id} is given up after {count} tries")));
-        } else if count == 1 {
+            let (id, tries) = (&entry.id, count.tries);
+            tell(self.problem(&format!("{why}; event {id} is given up after {tries} tries")));
+        } else if count.tries == 1 {
             tell(self.problem(&format!("{why}; it is tried again")));
         }
         tries.keep(|lane| waiting.iter().any(|entry| entry.lane == lane));
