@@ -200,7 +200,7 @@ fn other(event: &Event) -> String {
 }
 
 /// What a fuse or a budget is about: a directory, or an agent and its session.
-fn about(event: &Event) -> (Option<&PathBuf>, Option<(&String, &String)>) {
+pub(super) fn about(event: &Event) -> (Option<&PathBuf>, Option<(&String, &String)>) {
     let target = event.fuse.as_ref().map(|fuse| &fuse.target);
     match (target, &event.budget) {
         (Some(Target::Directory(dir)), _) => (Some(dir), None),

@@ -224,17 +224,18 @@ fn next(waiting: &[Entry], tries: &Tries, now: Timestamp) -> (Option<Entry>, Opt
     (None, until)
 }
 
-/// What is told in order: all of one session, and all that is of none.
-fn lane(event: &Event) -> String {
+/// What is told in order: all of one session, all of one directory, and all that is of none.
+pub(super) fn lane(event: &Event) -> String {
     let session = event.session.as_ref().and_then(|session| {
         let process = || session.process.as_ref().map(|key| format!("{}@{}", key.pid, key.start));
         Some(format!("{} {}", session.agent, session.id.clone().or_else(process)?))
     });
-    let lock = event
-        .lock
-        .as_ref()
-        .and_then(|lock| Some(format!("{} {}", lock.agent.as_ref()?, lock.session_id.as_ref()?)));
-    session.or(lock).unwrap_or_default()
+    let (dir, own) = message::about(event);
+    let lock = event.lock.as_ref();
+    let holder = lock.and_then(|lock| lock.agent.as_ref().zip(lock.session_id.as_ref()));
+    let named = own.or(holder).map(|(agent, id)| format!("{agent} {id}"));
+    let dir = dir.or(lock.map(|lock| &lock.directory)).map(|dir| dir.display().to_string());
+    session.or(named).or(dir).unwrap_or_default()
 }
 
 /// Anything from 0 to 1.

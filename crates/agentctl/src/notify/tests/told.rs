@@ -5,16 +5,19 @@ use super::{
         Notice, Post,
         message::{Words, message},
         outbox::Limits,
-        post::Step,
+        post::{Step, lane},
         send::{Address, Outcome, send},
         tries::{REFUSALS, Tries},
     },
-    at, ended, event, notices,
+    at, ended, event, fuse, notices,
     server::{Does, Server},
     session, target,
 };
 use crate::config::{Format, Secret};
-use agentctl_core::wire::{EventKind, Problem};
+use agentctl_core::{
+    fuse::Target,
+    wire::{EventKind, Problem},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -81,6 +84,15 @@ fn gaps_are_for_programs_and_fuses_for_all() {
     };
     assert!(wants(&gap, false, Format::Event) && !wants(&gap, true, Format::Old));
     assert!(!wants(&cursor, true, Format::Event));
+}
+
+#[test]
+fn what_is_about_a_session_comes_in_its_order() {
+    let about = |target| lane(&fuse(EventKind::FuseFired, target));
+    let session = Target::Session { agent: "codex".to_owned(), id: "s1".to_owned() };
+    assert_eq!(about(session), lane(&ended("e1", "s1")));
+    assert_eq!(about(Target::Directory("/work".into())), "/work");
+    assert_eq!(lane(&event(EventKind::Gap, "g", None)), "");
 }
 
 /// All that is sent, with a signature for each who checks one.
