@@ -204,6 +204,7 @@ impl Outbox {
     /// It was heard.
     pub(super) fn done(&self, entry: &Entry) -> io::Result<()> {
         let path = self.path(DONE, entry);
+        let _ = write::make_dir(&self.dir.join(DONE)); // the rename says what is wrong
         passed_by(fs::rename(self.path(QUEUE, entry), &path))?;
         let _ = fs::File::options().write(true).open(&path).map(|file| file.set_len(0));
         let _ = fs::remove_file(self.dir.join(TROUBLE));

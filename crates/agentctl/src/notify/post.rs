@@ -12,6 +12,7 @@ use crate::error::{Error, Kind};
 use agentctl_core::wire::{Event, Problem, SCHEMA, Webhook, WebhookTest, WebhookTests, Webhooks};
 use jiff::Timestamp;
 use std::{
+    collections::BTreeSet,
     io,
     path::Path,
     sync::{Condvar, Mutex, PoisonError},
@@ -31,6 +32,8 @@ pub(crate) struct Post {
     outbox: Outbox,
     /// Something was put in, or it is over.
     bell: (Mutex<bool>, Condvar),
+    /// Ids of what was heard, and could not be taken out.
+    heard: Mutex<BTreeSet<String>>,
 }
 
 /// What became of one step.
@@ -50,7 +53,8 @@ impl Post {
 
     pub(super) fn with(state: &Path, target: Target, limits: Limits) -> Self {
         let outbox = Outbox::new(state.join(FOLDER).join(target.folder()), limits);
-        Self { target, outbox, bell: (Mutex::new(false), Condvar::new()) }
+        let bell = (Mutex::new(false), Condvar::new());
+        Self { target, outbox, bell, heard: Mutex::default() }
     }
 
     /// Puts in what the target wants to hear. It is on the disk when this returns; where it fails, the same
@@ -125,13 +129,14 @@ impl Post {
         let Some(entry) = entry else { return Ok(Step::Until(until)) };
         let before = tries.clone();
         let outcome = match self.outbox.message(&entry) {
+            _ if self.is_heard(&entry.id) => Outcome::Heard(None),
             Ok(message) => send(&entry.id, &message),
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Step::On),
             Err(why) => Outcome::Gone(format!("its message cannot be read: {why}")),
         };
         let why = match &outcome {
             Outcome::Heard(_) => {
-                self.outbox.done(&entry)?;
+                self.take_out(&entry)?;
                 tries.over(&entry.lane, true);
                 if *tries != before {
                     self.outbox.remember(tries)?;
@@ -158,6 +163,21 @@ impl Post {
         }
         tries.keep(|lane| waiting.iter().any(|entry| entry.lane == lane));
         self.outbox.remember(tries).map(|()| Step::On)
+    }
+
+    /// It was heard. Where that cannot be written down, as on a full disk, only this is tried again.
+    fn take_out(&self, entry: &Entry) -> io::Result<()> {
+        let done = self.outbox.done(entry);
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        match &done {
+            Ok(()) => drop(heard.remove(&entry.id)),
+            Err(_) => drop(heard.insert(entry.id.clone())),
+        }
+        done
+    }
+
+    fn is_heard(&self, id: &str) -> bool {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
     }
 
     fn send(&self, id: &str, message: &Message) -> Outcome {

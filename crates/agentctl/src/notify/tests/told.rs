@@ -255,6 +255,28 @@ fn what_they_refuse_is_given_up_and_can_be_tried_again() {
 }
 
 #[test]
+fn what_was_heard_and_cannot_be_written_down_is_not_sent_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Event), Limits::USUAL);
+    post.put(&notices(&[ended("e1", "s1")])).expect("a disk");
+    let done = folder.path().join("outbox/--url/done");
+    fs::remove_dir(&done).and_then(|()| fs::write(&done, "in the way")).expect("a disk");
+    let (mut tries, mut heard) = (Tries::default(), 0);
+    let mut step = || {
+        let mut send = |_: &str, _: &_| {
+            heard += 1;
+            Outcome::Heard(Some(200))
+        };
+        post.step(&mut tries, at(0), &mut send, &mut |_| {}).ok()
+    };
+    assert_eq!([step(), step()], [None, None]);
+    fs::remove_file(&done).expect("a disk");
+    assert_eq!([step(), step()], [Some(Step::On), Some(Step::Until(None))]);
+    assert_eq!(heard, 1);
+    assert_eq!(post.summary().waiting, 0);
+}
+
+#[test]
 fn waits_survive_a_restart() {
     let folder = tempfile::tempdir().expect("a folder");
     let open = || Post::open(folder.path(), target("http://127.0.0.1/", Format::Event));
