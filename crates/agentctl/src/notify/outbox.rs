@@ -123,8 +123,11 @@ impl Outbox {
             write::make_dir(&self.dir.join(folder))?;
         }
         self.sweep(now);
-        let mut known = Vec::new();
-        for folder in [QUEUE, DONE, FAILED] {
+        let mut known = self.entries(DONE)?;
+        // Here, where they are read anyway, and not after each that is heard.
+        let old = known.len().saturating_sub(self.limits.done);
+        self.remove(DONE, &known[..old])?;
+        for folder in [QUEUE, FAILED] {
             known.extend(self.entries(folder)?);
         }
         let mut next = known.iter().map(|entry| entry.number.saturating_add(1)).max().unwrap_or_default();
@@ -181,9 +184,7 @@ impl Outbox {
             let why = "there was no room for more, and the oldest were dropped";
             self.note(DROPPED, dropped.len() as u64, why, now)?;
         }
-        for entry in dropped {
-            passed_by(fs::remove_file(self.path(QUEUE, entry)))?;
-        }
+        self.remove(QUEUE, dropped)?;
         Ok(dropped.len())
     }
 
@@ -208,13 +209,20 @@ impl Outbox {
         passed_by(fs::rename(self.path(QUEUE, entry), &path))?;
         let _ = fs::File::options().write(true).open(&path).map(|file| file.set_len(0));
         let _ = fs::remove_file(self.dir.join(TROUBLE));
-        self.prune(DONE, self.limits.done)
+        Ok(())
     }
 
     /// It is given up, and kept for a person to look at.
-    pub(super) fn give_up(&self, entry: &Entry) -> io::Result<()> {
+    pub(super) fn give_up(&self, entry: &Entry, now: Timestamp) -> io::Result<()> {
+        let _ = write::make_dir(&self.dir.join(FAILED)); // the rename says what is wrong
         passed_by(fs::rename(self.path(QUEUE, entry), self.path(FAILED, entry)))?;
-        self.prune(FAILED, self.limits.failed)
+        let failed = self.entries(FAILED)?;
+        let old = &failed[..failed.len().saturating_sub(self.limits.failed)];
+        if !old.is_empty() {
+            let why = "there was no room for more of what was given up";
+            self.note(DROPPED, old.len() as u64, why, now)?;
+        }
+        self.remove(FAILED, old)
     }
 
     /// What was given up waits again. Says how much that is.
@@ -259,12 +267,8 @@ impl Outbox {
         write::whole(&path, &Trouble { schema: SCHEMA, count, at, message: why.to_owned() })
     }
 
-    fn prune(&self, folder: &str, kept: usize) -> io::Result<()> {
-        let entries = self.entries(folder)?;
-        for entry in entries.iter().take(entries.len().saturating_sub(kept)) {
-            passed_by(fs::remove_file(self.path(folder, entry)))?;
-        }
-        Ok(())
+    fn remove(&self, folder: &str, entries: &[Entry]) -> io::Result<()> {
+        entries.iter().try_for_each(|entry| passed_by(fs::remove_file(self.path(folder, entry))))
     }
 
     fn path(&self, folder: &str, entry: &Entry) -> PathBuf {

@@ -154,7 +154,7 @@ impl Post {
         let given_up = gone || how == Failed::It && count.refused >= REFUSALS;
         self.outbox.trouble(why, now)?;
         if given_up {
-            self.outbox.give_up(&entry)?;
+            self.outbox.give_up(&entry, now)?;
             tries.over(&entry.lane, false);
             let (id, tries) = (&entry.id, count.tries);
             tell(self.problem(&format!("{why}; event {id} is given up after {tries} tries")));

@@ -232,6 +232,31 @@ fn a_long_message_is_told_and_one_that_is_too_long_is_in_nobody_s_way() {
     assert_eq!(heard, [("e1".to_owned(), true), ("e3".to_owned(), false)]);
 }
 
+/// Whatever lies there.
+#[test]
+fn folders_stay_small_and_what_goes_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limits = Limits { done: 2, failed: 2, ..Limits::USUAL };
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Old), limits);
+    let run = |outcome: &Outcome, from: usize| {
+        let events: Vec<Event> =
+            (from..from + 5).map(|number| ended(&format!("e{number}"), "s")).collect();
+        post.put(&notices(&events)).expect("a disk");
+        let mut send = |_: &str, _: &_| outcome.clone();
+        let mut tries = post.tries();
+        while post.step(&mut tries, at(0), &mut send, &mut |_| {}).expect("a disk") == Step::On {}
+    };
+    run(&Outcome::Gone("it answers 410".to_owned()), 0);
+    let summary = post.summary();
+    assert_eq!((summary.failed, summary.dropped.map(|dropped| dropped.count)), (2, Some(3)));
+    run(&Outcome::Heard(None), 5);
+    let own = folder.path().join("outbox/--url");
+    fs::write(own.join("queue").join(format!("{}-s-hostile.json", u64::MAX)), "{}").expect("a file");
+    post.put(&notices(&[ended("e10", "s"), ended("e11", "s")])).expect("a disk");
+    assert_eq!(fs::read_dir(own.join("done")).expect("a folder").count(), 2);
+    assert_eq!(post.summary().waiting, 3);
+}
+
 #[test]
 fn many_sessions_that_are_refused_are_remembered() {
     let folder = tempfile::tempdir().expect("a folder");
