@@ -2,7 +2,7 @@
 
 use crate::config::Format;
 use agentctl_core::{
-    fuse::Target,
+    fuse::{Action, Target},
     text::one_line,
     wire::{Event, EventKind, StateName},
 };
@@ -20,6 +20,14 @@ pub(crate) struct Notice<'a> {
     pub(crate) event: &'a Event,
     /// Everybody is told, whatever they want to hear: a person asked for it, by a fuse.
     pub(crate) to_all: bool,
+}
+
+impl<'a> Notice<'a> {
+    /// A person who had a fuse set off webhooks wants it told, whatever else they are told.
+    pub(crate) fn of(event: &'a Event) -> Self {
+        let asked = event.fuse.as_ref().is_some_and(|fuse| fuse.action == Action::Webhook);
+        Self { event, to_all: asked && event.kind == EventKind::FuseFired }
+    }
 }
 
 /// What is sent.

@@ -130,7 +130,8 @@ impl Outbox {
         for folder in [QUEUE, FAILED] {
             known.extend(self.entries(folder)?);
         }
-        let mut next = known.iter().map(|entry| entry.number.saturating_add(1)).max().unwrap_or_default();
+        let mut next =
+            known.iter().map(|entry| entry.number.saturating_add(1)).max().unwrap_or_default();
         let mut ids: BTreeSet<String> = known.into_iter().map(|entry| entry.id).collect();
         let mut too_long = 0;
         for parcel in parcels {
@@ -150,6 +151,15 @@ impl Outbox {
             self.note(DROPPED, too_long as u64, "it was too long to be kept", now)?;
         }
         Ok(too_long + self.make_room(now)?)
+    }
+
+    /// A message of some length can be written.
+    pub(super) fn has_room(&self) -> bool {
+        const SOME: usize = 32 << 10;
+        let path = self.dir.join("room.json");
+        let made = write::make_dir(&self.dir.join(QUEUE));
+        let written = made.and_then(|()| write::whole(&path, &"x".repeat(SOME)));
+        written.and_then(|()| fs::remove_file(&path)).is_ok()
     }
 
     /// Takes away what those who were killed left half written; it is no message, and was put in again.

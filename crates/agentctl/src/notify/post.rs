@@ -82,6 +82,11 @@ impl Post {
         Ok(told.into_iter().collect())
     }
 
+    /// Something can be put in, as far as can be known before it is tried.
+    pub(crate) fn has_room(&self) -> bool {
+        self.outbox.has_room()
+    }
+
     /// Tells the target what it is to be told, until it is over. One of these at a time.
     pub(crate) fn deliver(&self, is_over: impl Fn() -> bool, mut tell: impl FnMut(Problem)) {
         let mut tries = self.outbox.tries();

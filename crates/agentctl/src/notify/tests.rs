@@ -106,6 +106,11 @@ fn fuse(kind: EventKind, target: agentctl_core::fuse::Target) -> Event {
     Event { fuse: Some(fuse), ..event(kind, "f", None) }
 }
 
+/// Something that happened to a session.
+pub(crate) fn some_event(id: &str) -> Event {
+    ended(id, "s")
+}
+
 fn ended(id: &str, of: &str) -> Event {
     event(EventKind::Ended, id, Some(session(of)))
 }

@@ -1,9 +1,7 @@
 //! Whoever is killed, wherever: each event is told at least once, and those of a session in order.
 
 use super::{
-    super::{
-        Post, message::Message, outbox::Limits, post::Step, send::Outcome, tries::Failed,
-    },
+    super::{Post, message::Message, outbox::Limits, post::Step, send::Outcome, tries::Failed},
     at, ended, notices, target,
 };
 use crate::config::Format;
@@ -251,7 +249,8 @@ fn folders_stay_small_and_what_goes_is_counted() {
     assert_eq!((summary.failed, summary.dropped.map(|dropped| dropped.count)), (2, Some(3)));
     run(&Outcome::Heard(None), 5);
     let own = folder.path().join("outbox/--url");
-    fs::write(own.join("queue").join(format!("{}-s-hostile.json", u64::MAX)), "{}").expect("a file");
+    fs::write(own.join("queue").join(format!("{}-s-hostile.json", u64::MAX)), "{}")
+        .expect("a file");
     post.put(&notices(&[ended("e10", "s"), ended("e11", "s")])).expect("a disk");
     assert_eq!(fs::read_dir(own.join("done")).expect("a folder").count(), 2);
     assert_eq!(post.summary().waiting, 3);
