@@ -68,7 +68,10 @@ pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>) {
     let (mut watcher, first) = Watcher::new(&shared.here(None), cursor.clone());
     let mut batch = first;
     // Up to here everybody has kept everything.
-    let mut sure = cursor.unwrap_or_else(|| watcher.cursor().clone());
+    let mut sure = cursor.unwrap_or_else(|| {
+        write_down(shared, place.as_deref(), &watcher.cursor().to_text());
+        watcher.cursor().clone()
+    });
     loop {
         shared.beat("watcher");
         let Batch { events, problems } = batch;
@@ -81,21 +84,21 @@ pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>) {
                 Took::Lost => sink(&missed(shared, &sure)) == Took::All,
             };
         }
-        if kept {
-            sure.clone_from(watcher.cursor());
-        }
         let text = watcher.cursor().to_text();
         shared.hub.stands(&text);
-        if let Some((place, why)) = place
-            .as_ref()
-            .filter(|_| kept)
-            .and_then(|place| Some((place, keep(place, &text).err()?)))
-        {
-            let what =
-                format!("what was told cannot be kept, and is told again after a restart: {why}");
-            shared.own_trouble(Some(place.clone()), what);
+        if kept {
+            sure.clone_from(watcher.cursor());
+            write_down(shared, place.as_deref(), &text);
         }
         batch = watcher.next(Some(Instant::now() + BEAT));
+    }
+}
+
+fn write_down(shared: &Shared, place: Option<&Path>, cursor: &str) {
+    if let Some((place, why)) = place.and_then(|place| Some((place, keep(place, cursor).err()?))) {
+        let what =
+            format!("what was told cannot be kept, and is told again after a restart: {why}");
+        shared.own_trouble(Some(place.to_owned()), what);
     }
 }
 
