@@ -170,18 +170,21 @@ fn line(event: &Event) -> String {
     let Some(session) = event.session.as_deref() else { return other(event) };
     let name = session.id.as_deref().unwrap_or("a session without a name");
     let ended = event.kind == EventKind::Ended;
-    let what = match event.after.filter(|_| event.kind != EventKind::Changed) {
+    let stuck = session.stuck().filter(|_| !ended);
+    let after = event.after.filter(|_| event.kind != EventKind::Changed || stuck.is_some());
+    let what = match after {
         Some(after) if ended => format!("ended: {}", after.name()),
         Some(after) => format!("is {}", after.name()),
         None => crossed(event).unwrap_or_else(|| event.kind.name().to_owned()),
     };
     let exit = session.exit_code.filter(|_| ended);
     let exit = exit.map(|code| format!(", exit {code}")).unwrap_or_default();
+    let stuck = stuck.map(|why| format!(", {why}")).unwrap_or_default();
     let cwd = session.cwd.as_ref().map(|cwd| format!(", in {}", cwd.display())).unwrap_or_default();
     let about = session.title.as_ref().or(session.prompt.as_ref());
     let about = about.map(|text| one_line(text).chars().take(SUMMARY).collect::<String>());
     let about = about.map(|text| format!(": {text}")).unwrap_or_default();
-    one_line(&format!("{} {name} {what}{exit}{cwd}{about}", session.agent))
+    one_line(&format!("{} {name} {what}{stuck}{exit}{cwd}{about}", session.agent))
 }
 
 /// What was used of a budget.

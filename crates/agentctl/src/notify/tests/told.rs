@@ -16,7 +16,7 @@ use super::{
 use crate::config::{Format, Secret};
 use agentctl_core::{
     fuse::Target,
-    wire::{EventKind, Problem},
+    wire::{Doing, EventKind, Problem, Session, Stall, StateName},
 };
 use serde_json::{Value, json};
 use std::{
@@ -73,6 +73,19 @@ fn people_are_told_in_a_line_that_orders_nothing() {
     let slack: Value = serde_json::from_str(&slack).expect("JSON");
     let text = slack["text"].as_str().expect("text");
     assert!(text.contains("mend &lt;!channel&gt; &amp; [31m"), "{text}");
+}
+
+#[test]
+fn a_stall_is_told_as_one() {
+    let stall = Stall { since: at(0), doing: Doing::Quiet, after: None };
+    let one = Session { state: StateName::Working, ..session("s1") };
+    let line = |session| message(&event(EventKind::Changed, "e1", Some(session)), Words::Desktop);
+    assert!(line(one.clone()).body.starts_with("codex s1 session.changed, in /work"));
+    let stalled = line(Session { stall: Some(stall), ..one.clone() }).body;
+    let expected = "codex s1 is working, stalled: quiet since 1970-01-01 00:00:00Z, in /work/a b:";
+    assert!(stalled.starts_with(expected), "{stalled}");
+    let halted = line(Session { halted: true, ..one }).body;
+    assert!(halted.starts_with("codex s1 is working, halted, in /work"), "{halted}");
 }
 
 #[test]
