@@ -287,7 +287,7 @@ pub(crate) fn retry(state: &Path, targets: Vec<Target>) -> Result<usize, Error> 
     Ok(count)
 }
 
-/// Sends a message of no meaning to each of these, side by side, and says what came back.
+/// Sends a test message to each of these, side by side, and says what came back.
 pub(crate) fn test(targets: Vec<Target>) -> WebhookTests {
     let one = |target: Target| {
         let post = Post::with(Path::new(""), target, Limits::USUAL);
