@@ -79,9 +79,22 @@ impl World<'_> {
         }
         let new = &self.happened[from..];
         if let Some(after) = killed_after {
-            self.post().put(&notices(&new[..after.min(count)])).expect("a disk");
+            let (whole, rest) = new.split_at(after.min(count));
+            self.post().put(&notices(whole)).expect("a disk");
+            if let Some(half) = rest.first() {
+                self.half_written(half);
+            }
         }
         self.post().put(&notices(new)).expect("a disk");
+    }
+
+    /// What a process leaves that is killed within a message: its beginning, under the name of a draft.
+    fn half_written(&self, event: &Event) {
+        let queue = self.state.join("outbox/--url/queue");
+        fs::create_dir_all(&queue).expect("a disk");
+        let id = &event.id;
+        let draft = queue.join(format!("9999999999999999-s-{id}.7-0.draft"));
+        fs::write(draft, "{\"schema\":1,\"at\":").expect("a disk");
     }
 
     /// One step; the process that makes it may not live to write down how it ended.

@@ -13,8 +13,9 @@ use super::{
     server::{Does, Server},
     session, target,
 };
-use crate::config::{Format, Secret};
+use crate::config::{Format, Secret, Webhook};
 use agentctl_core::{
+    event::Filter,
     fuse::Target,
     wire::{Doing, EventKind, Problem, Session, Stall, StateName},
 };
@@ -97,6 +98,16 @@ fn gaps_are_for_programs_and_fuses_for_all() {
     };
     assert!(wants(&gap, false, Format::Event) && !wants(&gap, true, Format::Old));
     assert!(!wants(&cursor, true, Format::Event));
+
+    let mut filter = Filter::default();
+    filter.add("type=session.waiting").expect("a filter");
+    let (name, told, url) = ("a".to_owned(), String::new(), Secret::new("http://127.0.0.1/"));
+    let webhook = Webhook { name, url, secret: None, filter, told, format: Format::Old };
+    let narrow = super::Target::from(webhook);
+    let of = |kind| fuse(kind, Target::Directory("/work".into()));
+    assert!(narrow.wants(&Notice::of(&of(EventKind::FuseFired))));
+    assert!(!narrow.wants(&Notice::of(&of(EventKind::FuseSet))));
+    assert!(!narrow.wants(&Notice::of(&ended("e1", "s1"))));
 }
 
 #[test]
@@ -149,7 +160,10 @@ fn whoever_misbehaves_is_tried_later_and_named_without_secrets() {
     for (does, told) in cases {
         let server = Server::new(&[does]);
         let url = Secret::new(server.url());
-        let patience = Duration::from_millis(300);
+        let patience = match does {
+            Does::Hangs => Duration::from_millis(300),
+            Does::Says(_) | Does::Bytes(_) | Does::Closes | Does::Slams => PATIENCE,
+        };
         let to = Address { url: &url, secret: None, format: Format::Event, patience };
         let outcome = send(&to, "e1", &message(&ended("e1", "s1"), Words::Format(Format::Event)));
         let Outcome::Later(why, None) = outcome else { panic!("{does:?}: {outcome:?}") };
@@ -167,8 +181,11 @@ fn whoever_misbehaves_is_tried_later_and_named_without_secrets() {
 #[test]
 fn no_redirection_is_followed() {
     let other = Server::new(&[]);
-    let answer = "HTTP/1.1 302 Found\r\nlocation: /elsewhere\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    let server = Server::new(&[Does::Bytes(answer)]);
+    let place = other.url();
+    let answer = format!(
+        "HTTP/1.1 302 Found\r\nlocation: {place}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
+    let server = Server::new(&[Does::Bytes(answer.leak())]);
     let url = Secret::new(server.url());
     let to = Address { url: &url, secret: None, format: Format::Event, patience: PATIENCE };
     let outcome = send(&to, "e1", &message(&ended("e1", "s1"), Words::Format(Format::Event)));
