@@ -15,7 +15,7 @@ pub(super) struct Events {
     /// From here on: the `cursor` of an event, a duration such as 10m or 7d, or a date
     #[arg(long, value_name = "CURSOR|TIME")]
     since: Option<String>,
-    /// Only these: type=, agent=, state=, group= or cwd=, several apart by commas (may be repeated)
+    /// Only these: type=, agent=, state=, stalled=true, group= or cwd=, several apart by commas (may be repeated)
     #[arg(long, value_name = "NAME=VALUE")]
     filter: Vec<String>,
     /// Tell what happened until now, and where to go on from, and end

@@ -3,7 +3,7 @@
 use super::{
     run::begin,
     shared::{Shared, locked},
-    watch::Sink,
+    watch::{Sink, Took},
 };
 use crate::{
     error::Error,
@@ -42,6 +42,6 @@ pub(super) fn open(
     })?;
     Ok(Box::new(move |events| {
         locked(&counters).count(events);
-        true
+        Took::All
     }))
 }

@@ -81,6 +81,7 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
     // From the root: no project has a say in this.
     let config = config::read(Some(Path::new("/"))).unwrap_or_else(|why| {
         shared.own_trouble(None, format!("nobody is told what happens: {}", why.message));
+        sinks.push(mail::unknown());
         Config::default()
     });
     for config::Note { path, text } in &config.notes {

@@ -87,7 +87,7 @@ fn callback(session: &Session) -> Option<String> {
 
 fn stall(session: &Session, now: Timestamp) -> Option<String> {
     let stall = session.stall.as_ref()?;
-    let doing = words::doing(stall.doing);
+    let doing = stall.doing.words();
     let after = stall.after.as_ref().map(|why| format!(", after: {}", one_line(why)));
     let since = words::age(Some(stall.since), now);
     Some(format!("{doing} for {since}{}", after.unwrap_or_default()))

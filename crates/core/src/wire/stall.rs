@@ -37,6 +37,31 @@ pub enum Doing {
     Quiet,
 }
 
+impl Doing {
+    /// As people say it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Tool => "in a tool",
+            Self::Retrying => "retrying",
+            Self::Quiet => "quiet",
+        }
+    }
+}
+
+impl Session {
+    /// Why nothing comes of it whatever its state, for people: a signal halted it, or it makes no progress.
+    pub fn stuck(&self) -> Option<String> {
+        let stalled = |stall: &Stall| {
+            let since = stall.since.strftime("%Y-%m-%d %H:%M:%SZ");
+            format!("stalled: {} since {since}", stall.doing.words())
+        };
+        match self.halted {
+            true => Some("halted".to_owned()),
+            false => self.stall.as_ref().map(stalled),
+        }
+    }
+}
+
 /// What stalls a session at that time, if its turn is open and nothing came of it for long.
 pub(super) fn of(session: &Session, turn: &Turn, now: Timestamp) -> Option<Stall> {
     let since = session.updated_at.filter(|at| now.duration_since(*at) >= QUIET)?;
