@@ -51,12 +51,16 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     let mut lock = Lock::take(&state)?;
     let log = Log::open(manner.detached.as_deref())
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the log: {why}")))?;
-    let (listener, socket) = server::listen(&places::runtime(&state))?;
+    let socket = places::socket(&state);
+    let listener = server::listen(&socket)?;
     lock.tell(&socket)
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the lock: {why}")))?;
     let shared = Arc::new(Shared::new(manner.portable, socket.clone(), (log, manner.detached)));
     let sinks = sinks(&shared, &state, manner.figures)?;
-    begin("watcher", &shared, move |shared| watch::run(shared, sinks))?;
+    begin("watcher", &shared, {
+        let cursor = places::cursor(&state);
+        move |shared| watch::run(shared, sinks, cursor.as_deref())
+    })?;
     begin("due", &shared, due::run)?;
     begin("budgets", &shared, budgets::run)?;
     // Whoever is answered may rely on it that what happens from now on is told.

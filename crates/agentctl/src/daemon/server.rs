@@ -21,7 +21,7 @@ use std::{
         fs::{FileTypeExt, MetadataExt, PermissionsExt},
         net::{UnixListener, UnixStream},
     },
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -31,16 +31,14 @@ use std::{
     time::Duration,
 };
 
-/// What it is called, in the directory of sockets.
-const NAME: &str = "agentctl.sock";
 /// Who takes nothing for so long is hung up on.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// When no more descriptors are to be had, somebody has to hang up first.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// Listens in this directory. Whoever calls has the kernel's lock: what lies there is nobody's.
-pub(super) fn listen(dir: &Path) -> Result<(UnixListener, PathBuf), Error> {
-    let path = dir.join(NAME);
+/// Listens there. Whoever calls has the kernel's lock of the state that the name belongs to: what lies there is nobody's.
+pub(super) fn listen(path: &Path) -> Result<UnixListener, Error> {
+    let dir = path.parent().unwrap_or(Path::new("/"));
     let refused = |why: &dyn std::fmt::Display| {
         Error::new(Kind::Io, format!("cannot listen on {}: {why}", path.display()))
             .hint("make its directory yours and writable, or set XDG_RUNTIME_DIR or AGENTCTL_HOME")
@@ -51,17 +49,17 @@ pub(super) fn listen(dir: &Path) -> Result<(UnixListener, PathBuf), Error> {
         return Err(refused(&"its directory is not yours"));
     }
     fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(|why| refused(&why))?;
-    match fs::symlink_metadata(&path) {
+    match fs::symlink_metadata(path) {
         Ok(stat) if !stat.file_type().is_socket() => {
             return Err(refused(&"something else lies there"));
         }
-        Ok(_) => fs::remove_file(&path).map_err(|why| refused(&why))?,
+        Ok(_) => fs::remove_file(path).map_err(|why| refused(&why))?,
         Err(_) => {}
     }
-    let listener = UnixListener::bind(&path).map_err(|why| refused(&why))?;
+    let listener = UnixListener::bind(path).map_err(|why| refused(&why))?;
     // Nobody else gets into the directory meanwhile.
-    fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(|why| refused(&why))?;
-    Ok((listener, path))
+    fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(|why| refused(&why))?;
+    Ok(listener)
 }
 
 /// Takes calls, for ever.

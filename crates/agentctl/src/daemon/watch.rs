@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use crate::{
     ops::watch::{Batch, Watcher},
-    places, read,
+    read,
     write::make_dir,
 };
 use agentctl_core::{
@@ -24,8 +24,6 @@ use std::{
 const BEAT: Duration = Duration::from_secs(60);
 /// No cursor of ours is longer.
 const LONGEST: u64 = 16 << 20;
-/// Below the directory of caches.
-const CURSOR: &str = "daemon.cursor";
 
 /// Whoever is told what happens, also when that is nothing; false if something could not be kept yet.
 pub(super) type Sink = Box<dyn FnMut(&[Event]) -> bool + Send>;
@@ -45,10 +43,9 @@ pub(super) fn sinks(shared: &Arc<Shared>) -> Vec<Sink> {
     ]
 }
 
-/// Watches for ever.
-pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>) {
-    let place = places::cache().map(|dir| dir.join(CURSOR));
-    let cursor = place.as_deref().and_then(kept);
+/// Watches for ever, from where the daemon before it stood.
+pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>, place: Option<&Path>) {
+    let cursor = place.and_then(kept);
     shared.beat("watcher");
     let (mut watcher, first) = Watcher::new(&shared.here(None), cursor);
     let mut batch = first;
@@ -62,14 +59,12 @@ pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>) {
         }
         let text = watcher.cursor().to_text();
         shared.hub.stands(&text);
-        if let Some((place, why)) = place
-            .as_ref()
-            .filter(|_| kept)
-            .and_then(|place| Some((place, keep(place, &text).err()?)))
+        if let Some((place, why)) =
+            place.filter(|_| kept).and_then(|place| Some((place, keep(place, &text).err()?)))
         {
             let what =
                 format!("what was told cannot be kept, and is told again after a restart: {why}");
-            shared.own_trouble(Some(place.clone()), what);
+            shared.own_trouble(Some(place.to_owned()), what);
         }
         batch = watcher.next(Some(Instant::now() + BEAT));
     }
