@@ -135,6 +135,8 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
         command.env("AGENTCTL_PORTABLE", "1");
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    // Whoever waits for the end of a pipe of the caller's gets it. This process starts nobody else.
+    close_fds::set_fds_cloexec(3, &[]);
     let mut child = command.spawn().map_err(failed)?;
     let began = Instant::now();
     loop {

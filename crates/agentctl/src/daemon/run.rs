@@ -45,7 +45,6 @@ pub(crate) struct Manner {
 pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     if manner.detached.is_some() {
         let _ = rustix::process::setsid(); // fails only for a leader, which has a session of its own
-        close_fds::set_fds_cloexec(3, &[]); // whoever waits for the end of a pipe of the caller's gets it
     }
     let state = places::known_state()?;
     let mut lock = Lock::take(&state)?;

@@ -52,6 +52,22 @@ fn it_starts_once_and_ends_when_told() {
     assert!(!home.socket().exists());
 }
 
+/// It keeps nothing of whoever started it: who waits for the end of a pipe gets it.
+#[test]
+fn it_lets_go_of_what_its_caller_had_open() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let (mut read, write) = std::io::pipe().expect("a pipe");
+    let mut shell = home.command("/bin/sh");
+    shell.args(["-c", "exec 3>&1 >/dev/null; \"$0\" daemon start"]);
+    let mut child = shell.arg(home.program("agentctl")).stdout(write).spawn().expect("a shell");
+    assert!(child.wait().expect("a child").success());
+    drop(shell); // our own end
+    std::io::Read::read_to_end(&mut read, &mut Vec::new()).expect("an end");
+    assert_eq!(status(home).0, Some(0), "and it runs");
+    home.run(&["daemon", "stop"]);
+}
+
 /// Nobody but the user gets near its files.
 #[test]
 fn its_files_are_its_user_s() {
