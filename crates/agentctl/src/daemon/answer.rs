@@ -1,8 +1,8 @@
 //! What each method answers: the shapes of `--json`, from the same calls.
 
 use super::{
-    helper,
     hub::{Line, Subscriber},
+    past,
     rpc::{self, Fault, Request, Version},
     shared::{Shared, locked},
 };
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
     collections::BTreeSet,
+    net::Shutdown,
     os::unix::net::UnixStream,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, PoisonError, mpsc::SyncSender},
@@ -114,7 +115,7 @@ pub(super) fn answer(
         "list" => at_a_desk(|| {
             let asked: List = rpc::params(params.clone())?;
             match asked.is_past() {
-                true => helper::list(shared.portable, caller, id, &params),
+                true => past::list(shared.portable, caller, id, &params),
                 false => said(&list(shared.portable, asked)?),
             }
         }),
@@ -231,12 +232,24 @@ fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Re
         rpc::answer(id, Ok(&result.unwrap_or_default())).into()
     };
     match once {
-        true => drop(caller.lines.send(begin(""))),
+        true => {
+            shared.hub.remove(caller.connection); // this takes the place of what he had
+            drop(caller.lines.send(begin("")));
+        }
         false => shared.hub.add(subscriber, begin),
     }
-    if since.is_some() || once {
-        let told = at_a_desk(|| helper::missed(shared, caller, params))?;
-        shared.hub.release(caller.connection, &told);
+    if since.is_none() && !once {
+        return Ok(Said::Already);
+    }
+    match at_a_desk(|| past::missed(shared, caller, params)) {
+        Ok(_) if once => {}
+        Ok(told) => shared.hub.release(caller.connection, &told),
+        Err(fault) => {
+            // He was answered: that there is no more to come only the end of the line can say.
+            shared.log.say(&format!("hangs up on a caller: {}", fault.message));
+            shared.hub.remove(caller.connection);
+            let _ = caller.stream.shutdown(Shutdown::Both);
+        }
     }
     Ok(Said::Already)
 }
@@ -251,7 +264,7 @@ impl Events {
 }
 
 /// What happened until now, line by line; where to go on from only for who wants no more.
-pub(super) fn past(
+pub(super) fn happened(
     portable: bool,
     params: Events,
     mut tell: impl FnMut(String) -> Result<(), Error>,

@@ -44,6 +44,11 @@ pub(crate) enum Ended {
     Nobody,
 }
 
+/// One runs for our directory of state.
+pub(crate) fn runs() -> bool {
+    places::state().is_some_and(|state| Lock::holder(&state).is_some())
+}
+
 /// How it is.
 pub(crate) fn status() -> Result<Daemon, Error> {
     let state = places::known_state()?;

@@ -17,6 +17,8 @@ use std::{
 const BEHIND: Duration = Duration::from_secs(10);
 /// So many ids are remembered that the watcher told last.
 const RECENT: usize = 4 * rpc::QUEUE;
+/// So many ids are remembered of what somebody had missed: far more than can be held for him.
+const LAST: usize = 16 * rpc::QUEUE;
 
 /// A line that waits to be sent; subscribers share it.
 pub(super) type Line = Arc<str>;
@@ -58,9 +60,23 @@ pub(super) struct Held {
 /// What somebody was told who had missed it: ids.
 #[derive(Default)]
 pub(super) struct Missed {
-    pub(super) all: BTreeSet<String>,
-    /// Of these, what the watcher may not have seen yet.
-    pub(super) new: BTreeSet<String>,
+    /// The last ones: what the watcher told meanwhile is among them.
+    last: VecDeque<String>,
+    /// Of all, what the watcher may not have seen yet.
+    new: BTreeSet<String>,
+}
+
+impl Missed {
+    /// He was told this.
+    pub(super) fn add(&mut self, id: &str, is_new: bool) {
+        if is_new {
+            self.new.insert(id.to_owned());
+        }
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back(id.to_owned());
+    }
 }
 
 impl Subscriber {
@@ -82,8 +98,9 @@ impl Subscriber {
     fn catch_up(&mut self, told: &Missed) -> bool {
         let held = self.held.take().unwrap_or_default();
         let last = held.last().map(|held| held.cursor.clone()).unwrap_or_default();
+        let known: BTreeSet<&String> = told.last.iter().collect();
         let mut rest: Vec<Held> =
-            held.into_iter().filter(|held| !told.all.contains(&held.id)).collect();
+            held.into_iter().filter(|held| !known.contains(&held.id)).collect();
         if !self.ahead.is_empty() {
             let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
             return false;

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
+/// The number of the language spoken on the socket. It changes only where an old client would misunderstand.
+pub(super) const PROTOCOL: u32 = 1;
+/// This program's version.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A longer line is no request.
 pub(super) const LONGEST: usize = 64 << 10;
 /// So many connections at once.
@@ -35,7 +39,7 @@ pub(super) struct Request {
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Fault {
     code: i32,
-    message: String,
+    pub(super) message: String,
     /// As `--json` tells errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Box<Failure>>,
