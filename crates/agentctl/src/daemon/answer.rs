@@ -32,6 +32,8 @@ const DESKS: usize = 4;
 /// Who asks.
 pub(super) struct Caller {
     pub(super) connection: u64,
+    /// There are too many: he is only told how the daemon is, or ends it.
+    pub(super) spare: bool,
     pub(super) lines: SyncSender<Line>,
     pub(super) stream: UnixStream,
     /// For what does not go line by line.
@@ -44,6 +46,8 @@ pub(super) enum Said {
     Result(String),
     /// It was sent.
     Already,
+    /// This is to be sent, and nothing after it: the daemon ends.
+    Last(String),
 }
 
 #[derive(Deserialize)]
@@ -107,11 +111,8 @@ pub(super) fn answer(
     match method.as_str() {
         "version" => none(params).and_then(|()| said(&version(shared))),
         "daemon" => none(params).and_then(|()| said(&shared.told())),
-        "stop" => none(params).and_then(|()| {
-            let last = said(&version(shared));
-            shared.end();
-            last
-        }),
+        "stop" => none(params).and_then(|()| Ok(Said::Last(text(&version(shared))?))),
+        _ if caller.spare => Err(Error::new(Kind::Refused, "too many connections").into()),
         "list" => at_a_desk(|| {
             let asked: List = rpc::params(params.clone())?;
             match asked.is_past() {
@@ -139,8 +140,12 @@ pub(super) fn answer(
 }
 
 fn said(value: &impl Serialize) -> Result<Said, Fault> {
+    text(value).map(Said::Result)
+}
+
+fn text(value: &impl Serialize) -> Result<String, Fault> {
     let text = serde_json::to_string(value);
-    text.map(Said::Result).map_err(|why| Error::new(Kind::Io, why.to_string()).into())
+    text.map_err(|why| Error::new(Kind::Io, why.to_string()).into())
 }
 
 fn none(params: Value) -> Result<(), Fault> {

@@ -213,7 +213,10 @@ pub(crate) fn stop() -> Result<Ended, Error> {
         Err(why) => return Err(silent(&told, &why)),
     };
     let pid = client.version.pid;
-    client.ask("stop").map_err(|why| silent(&told, &why))?;
+    match client.ask("stop") {
+        Err(why) if !is_gone(&why) => return Err(silent(&told, &why)),
+        Ok(_) | Err(_) => {} // it may be gone before it was heard
+    }
     let began = Instant::now();
     if let Some(grip) = &client.grip {
         let waited = grip.wait(Some(PATIENCE));
@@ -230,6 +233,11 @@ pub(crate) fn stop() -> Result<Ended, Error> {
         thread::sleep(TICK);
     }
     Ok(Ended::Process(pid))
+}
+
+fn is_gone(why: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(why.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
 fn lives(pid: u32) -> Error {

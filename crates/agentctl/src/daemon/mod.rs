@@ -15,6 +15,7 @@ mod due;
 mod figures;
 mod hub;
 mod install;
+mod lines;
 mod lock;
 mod log;
 mod mail;

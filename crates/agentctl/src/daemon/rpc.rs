@@ -4,16 +4,25 @@ use crate::error::{Error, Kind};
 use agentctl_core::wire::Failure;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
 /// The number of the language spoken on the socket. It changes only where an old client would misunderstand.
 pub(super) const PROTOCOL: u32 = 1;
 /// This program's version.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// A longer line is no request.
-pub(super) const LONGEST: usize = 64 << 10;
+/// A longer line is no request. A cursor is about 400 bytes for each session that it knows.
+pub(super) const LONGEST: usize = 4 << 20;
+/// Longer lines are heard one at a time.
+pub(super) const SHORT: usize = 64 << 10;
 /// So many connections at once.
 pub(super) const CONNECTIONS: usize = 32;
+/// So many more, for those who look after the daemon and for nobody else.
+pub(super) const SPARE: usize = 2;
+/// Who takes nothing for so long is hung up on.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// So many lines wait for one who reads slowly; then he is hung up on.
 pub(super) const QUEUE: usize = 256;
 

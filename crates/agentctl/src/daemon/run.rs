@@ -28,8 +28,6 @@ use std::{
 const FIRST: Duration = Duration::from_secs(10);
 /// A thread that was not seen for so long hangs.
 const HANGS: Duration = Duration::from_secs(150);
-/// Who asked it to end reads the answer meanwhile.
-const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// How to run.
 pub(crate) struct Manner {
@@ -74,7 +72,6 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     attend(&shared);
     let _ = fs::remove_file(&socket);
     shared.log.say("ends, as it was told");
-    thread::sleep(LAST_WORDS);
     Ok(())
 }
 
