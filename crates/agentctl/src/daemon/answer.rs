@@ -24,10 +24,14 @@ use std::{
     os::unix::net::UnixStream,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, PoisonError, mpsc::SyncSender},
+    time::Duration,
 };
 
 /// So many answers are worked out at once; who asks more waits.
 const DESKS: usize = 4;
+
+/// So long a subscription waits for the first look: what it is told begins there.
+const FIRST: Duration = Duration::from_secs(60);
 
 /// Who asks.
 pub(super) struct Caller {
@@ -159,6 +163,8 @@ fn version(shared: &Shared) -> Version {
         version: super::VERSION.to_owned(),
         pid: std::process::id(),
         since: shared.since,
+        watches: shared.hub.watched(Duration::ZERO),
+        supervised: shared.supervised,
     }
 }
 
@@ -236,6 +242,9 @@ fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Re
         let result = serde_json::to_string(&Subscribed { schema: SCHEMA, cursor });
         rpc::answer(id, Ok(&result.unwrap_or_default())).into()
     };
+    if !once && !shared.hub.watched(FIRST) {
+        return Err(Error::new(Kind::TimedOut, "the daemon has not looked around yet").into());
+    }
     match once {
         true => {
             shared.hub.remove(caller.connection); // this takes the place of what he had

@@ -1,6 +1,6 @@
 //! Starts and ends the daemon, and says how it is. That it runs, the kernel's lock says and nothing else.
 
-use super::{PROTOCOL, VERSION, client::Client, figures::Figures, lock::Lock, lock::Told};
+use super::{PROTOCOL, VERSION, client::Client, figures::Figures, install, lock::Lock, lock::Told};
 use crate::{
     error::{Error, Kind},
     host::Waited,
@@ -24,6 +24,8 @@ use std::{
 const LOG: &str = "daemon.log";
 /// How long it may take to answer for the first time, and to end.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long it may take to look around for the first time.
+const FIRST: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(20);
 /// So much of the log is shown where it did not start.
 const LAST: u64 = 2000;
@@ -147,7 +149,8 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
     loop {
         let pid = child.id();
         let own = Lock::holder(&state).filter(|told| told.pid == pid);
-        if own.is_some_and(|told| Client::connect(&told).is_ok()) {
+        let answered = own.and_then(|told| Client::connect(&told).ok());
+        if answered.is_some_and(|client| client.version.watches || began.elapsed() > FIRST) {
             return Ok(Started { daemon: status()?, already: false });
         }
         if let Ok(Some(end)) = child.try_wait() {
@@ -245,8 +248,18 @@ fn lives(pid: u32) -> Error {
         .hint("it loses nothing if it is killed: see what that process is, and kill it yourself")
 }
 
-/// Ends it if it runs, and starts it.
+/// Ends it if it runs, and starts it. Whoever has a supervisor stays in its hands.
 pub(crate) fn restart(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
+    let state = places::known_state()?;
+    let client = Lock::holder(&state).and_then(|told| Client::connect(&told).ok());
+    if let Some(version) = client.map(|client| client.version).filter(|told| told.supervised) {
+        if figures.is_some() {
+            let what = "the daemon is started by its supervisor, without --metrics-addr";
+            return Err(Error::new(Kind::Refused, what).hint("set `metrics.addr` instead"));
+        }
+        install::restart(version.pid)?;
+        return Ok(Started { daemon: answers(&state)?, already: false });
+    }
     stop()?;
     start(portable, figures)
 }

@@ -32,6 +32,8 @@ struct Inside {
     subscribers: Vec<Subscriber>,
     /// Where whoever was told everything so far stands.
     cursor: String,
+    /// The watcher has looked once.
+    watched: bool,
     /// Ids that were told last.
     recent: VecDeque<String>,
 }
@@ -154,14 +156,17 @@ impl Hub {
 
     /// Where whoever was told everything stands.
     pub(super) fn stands(&self, cursor: &str) {
-        cursor.clone_into(&mut locked(&self.0).cursor);
+        let mut inside = locked(&self.0);
+        cursor.clone_into(&mut inside.cursor);
+        inside.watched = true;
         self.1.notify_all();
     }
 
-    /// Waits until the watcher has looked once, but not for ever.
-    pub(super) fn watched(&self, limit: Duration) {
+    /// Waits until the watcher has looked once, but not for ever; true is that it has.
+    pub(super) fn watched(&self, limit: Duration) -> bool {
         let inside = locked(&self.0);
-        let _ = self.1.wait_timeout_while(inside, limit, |inside| inside.cursor.is_empty());
+        let waited = self.1.wait_timeout_while(inside, limit, |inside| !inside.watched);
+        waited.unwrap_or_else(PoisonError::into_inner).0.watched
     }
 
     /// Adds one; what he is told first, of the cursor that he begins at, nothing can overtake.

@@ -157,6 +157,16 @@ pub(super) struct Version {
     pub(super) version: String,
     pub(super) pid: u32,
     pub(super) since: jiff::Timestamp,
+    /// It has looked around: what happens from now on is told. Older ones did not answer before.
+    #[serde(default = "yes")]
+    pub(super) watches: bool,
+    /// Somebody starts it anew when it ends.
+    #[serde(default)]
+    pub(super) supervised: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{
     lock::Lock,
     log::Log,
     mail, server,
-    shared::Shared,
+    shared::{Nature, Shared},
     watch::{self, Sink},
 };
 use crate::{
@@ -21,11 +21,13 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How long the first look may take.
 const FIRST: Duration = Duration::from_secs(10);
+/// So often it is looked whether it is to end meanwhile.
+const GLANCE: Duration = Duration::from_millis(50);
 /// A thread that was not seen for so long hangs.
 const HANGS: Duration = Duration::from_secs(150);
 
@@ -52,23 +54,26 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     let listener = server::listen(&socket)?;
     lock.tell(&socket)
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the lock: {why}")))?;
-    let shared = Arc::new(Shared::new(manner.portable, socket.clone(), (log, manner.detached)));
-    let sinks = sinks(&shared, &state, manner.figures)?;
+    let Manner { portable, detached: log_path, figures } = manner;
+    let nature = Nature { portable, socket: socket.clone(), log_path };
+    let shared = Arc::new(Shared::new(nature, log));
+    let sinks = sinks(&shared, &state, figures)?;
     begin("watcher", &shared, {
         let cursor = places::cursor(&state);
         move |shared| watch::run(shared, sinks, cursor.as_deref())
     })?;
     begin("due", &shared, due::run)?;
     begin("budgets", &shared, budgets::run)?;
-    // Whoever is answered may rely on it that what happens from now on is told.
-    shared.hub.watched(FIRST);
+    begin("server", &shared, move |shared| server::run(shared, &listener))?;
+    // Whoever is told that it runs may rely on it that what happens from now on is told.
+    let began = Instant::now();
+    while !shared.hub.watched(GLANCE) && !shared.is_ending() && began.elapsed() < FIRST {}
     shared.log.say(&format!(
         "agentctl {} runs as process {}, and listens on {}",
         super::VERSION,
         std::process::id(),
         socket.display()
     ));
-    begin("server", &shared, move |shared| server::run(shared, &listener))?;
     attend(&shared);
     let _ = fs::remove_file(&socket);
     shared.log.say("ends, as it was told");

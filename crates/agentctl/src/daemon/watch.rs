@@ -46,7 +46,7 @@ pub(super) fn sinks(shared: &Arc<Shared>) -> Vec<Sink> {
 /// Watches for ever, from where the daemon before it stood.
 pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>, place: Option<&Path>) {
     let cursor = place.and_then(kept);
-    shared.beat("watcher");
+    // After a long absence this takes long: it is seen to hang only once it was seen at all.
     let (mut watcher, first) = Watcher::new(&shared.here(None), cursor);
     let mut batch = first;
     loop {

@@ -2,6 +2,7 @@
 
 mod installed;
 mod killed;
+mod past;
 mod socket;
 mod systemd;
 mod versions;
