@@ -102,8 +102,8 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
     match metrics::bind(address, remote) {
         Ok(listener) => {
             let bound = listener.local_addr().unwrap_or(address);
-            let own = (state.to_owned(), targets);
-            sinks.push(figures::open(shared, (listener, remote), own)?);
+            let page = figures::Page { listener, remote, state: state.to_owned(), targets };
+            sinks.push(figures::open(shared, page)?);
             shared.log.say(&format!("figures are at http://{bound}/metrics"));
         }
         Err(why) if asked.is_some() => return Err(why),
