@@ -19,7 +19,15 @@ pub(super) fn run(here: &Here, portable: bool, args: Daemon) -> Outcome {
             daemon::run(Manner { portable, detached: args.detached, figures })?;
             Ok(0)
         }
-        DaemonCommand::Start(args) => started(&daemon::start(portable, args.asked())?),
+        DaemonCommand::Start(args) => {
+            let done = daemon::start(portable, args.asked())?;
+            if done.already && args.asked().is_some() {
+                view::warning(
+                    "--metrics-addr does nothing here; `agentctl daemon restart` takes it",
+                );
+            }
+            started(&done)
+        }
         DaemonCommand::Restart(args) => started(&daemon::restart(portable, args.asked())?),
         DaemonCommand::Stop => match daemon::stop()? {
             Ended::Process(pid) => {

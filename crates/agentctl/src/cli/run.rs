@@ -79,7 +79,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Compare(args) => diff::compare(here, &args),
         Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
-        Command::Answer => crate::daemon::help(cli.portable).map(|()| 0),
+        Command::Answer => crate::daemon::answer(cli.portable).map(|()| 0),
         Command::Doctor(args) => doctor::run(here, &args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(args),

@@ -1,6 +1,6 @@
 //! Starts and ends the daemon, and says how it is. That it runs, the kernel's lock says and nothing else.
 
-use super::{PROTOCOL, VERSION, client::Client, figures::Figures, lock::Lock, lock::Told};
+use super::{PROTOCOL, VERSION, client::Client, figures::Figures, install, lock::Lock, lock::Told};
 use crate::{
     error::{Error, Kind},
     host::Waited,
@@ -24,6 +24,8 @@ use std::{
 const LOG: &str = "daemon.log";
 /// How long it may take to answer for the first time, and to end.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long it may take to look around for the first time.
+const FIRST: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(20);
 /// So much of the log is shown where it did not start.
 const LAST: u64 = 2000;
@@ -42,6 +44,11 @@ pub(crate) enum Ended {
     Process(u32),
     /// None ran.
     Nobody,
+}
+
+/// One runs for our directory of state.
+pub(crate) fn runs() -> bool {
+    places::state().is_some_and(|state| Lock::holder(&state).is_some())
 }
 
 /// How it is.
@@ -135,12 +142,15 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
         command.env("AGENTCTL_PORTABLE", "1");
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    // Whoever waits for the end of a pipe of the caller's gets it. This process starts nobody else.
+    close_fds::set_fds_cloexec(3, &[]);
     let mut child = command.spawn().map_err(failed)?;
     let began = Instant::now();
     loop {
         let pid = child.id();
         let own = Lock::holder(&state).filter(|told| told.pid == pid);
-        if own.is_some_and(|told| Client::connect(&told).is_ok()) {
+        let answered = own.and_then(|told| Client::connect(&told).ok());
+        if answered.is_some_and(|client| client.version.watches || began.elapsed() > FIRST) {
             return Ok(Started { daemon: status()?, already: false });
         }
         if let Ok(Some(end)) = child.try_wait() {
@@ -206,7 +216,10 @@ pub(crate) fn stop() -> Result<Ended, Error> {
         Err(why) => return Err(silent(&told, &why)),
     };
     let pid = client.version.pid;
-    client.ask("stop").map_err(|why| silent(&told, &why))?;
+    match client.ask("stop") {
+        Err(why) if !is_gone(&why) => return Err(silent(&told, &why)),
+        Ok(_) | Err(_) => {} // it may be gone before it was heard
+    }
     let began = Instant::now();
     if let Some(grip) = &client.grip {
         let waited = grip.wait(Some(PATIENCE));
@@ -225,13 +238,28 @@ pub(crate) fn stop() -> Result<Ended, Error> {
     Ok(Ended::Process(pid))
 }
 
+fn is_gone(why: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(why.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
 fn lives(pid: u32) -> Error {
     Error::new(Kind::TimedOut, format!("the daemon (process {pid}) was told to end, and lives"))
         .hint("it loses nothing if it is killed: see what that process is, and kill it yourself")
 }
 
-/// Ends it if it runs, and starts it.
+/// Ends it if it runs, and starts it. Whoever has a supervisor stays in its hands.
 pub(crate) fn restart(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
+    let state = places::known_state()?;
+    let client = Lock::holder(&state).and_then(|told| Client::connect(&told).ok());
+    if let Some(version) = client.map(|client| client.version).filter(|told| told.supervised) {
+        if figures.is_some() {
+            let what = "the daemon is started by its supervisor, without --metrics-addr";
+            return Err(Error::new(Kind::Refused, what).hint("set `metrics.addr` instead"));
+        }
+        install::restart(version.pid)?;
+        return Ok(Started { daemon: answers(&state)?, already: false });
+    }
     stop()?;
     start(portable, figures)
 }

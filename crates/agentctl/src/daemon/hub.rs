@@ -17,6 +17,8 @@ use std::{
 const BEHIND: Duration = Duration::from_secs(10);
 /// So many ids are remembered that the watcher told last.
 const RECENT: usize = 4 * rpc::QUEUE;
+/// So many ids are remembered of what somebody had missed: far more than can be held for him.
+const LAST: usize = 16 * rpc::QUEUE;
 
 /// A line that waits to be sent; subscribers share it.
 pub(super) type Line = Arc<str>;
@@ -30,6 +32,8 @@ struct Inside {
     subscribers: Vec<Subscriber>,
     /// Where whoever was told everything so far stands.
     cursor: String,
+    /// The watcher has looked once.
+    watched: bool,
     /// Ids that were told last.
     recent: VecDeque<String>,
 }
@@ -60,9 +64,23 @@ pub(super) struct Held {
 /// What somebody was told who had missed it: ids.
 #[derive(Default)]
 pub(super) struct Missed {
-    pub(super) all: BTreeSet<String>,
-    /// Of these, what the watcher may not have seen yet.
-    pub(super) new: BTreeSet<String>,
+    /// The last ones: what the watcher told meanwhile is among them.
+    last: VecDeque<String>,
+    /// Of all, what the watcher may not have seen yet.
+    new: BTreeSet<String>,
+}
+
+impl Missed {
+    /// He was told this.
+    pub(super) fn add(&mut self, id: &str, is_new: bool) {
+        if is_new {
+            self.new.insert(id.to_owned());
+        }
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back(id.to_owned());
+    }
 }
 
 impl Subscriber {
@@ -84,10 +102,11 @@ impl Subscriber {
     fn catch_up(&mut self, told: &Missed) -> bool {
         let held = self.held.take().unwrap_or_default();
         let last = held.last().map(|held| held.cursor.clone()).unwrap_or_default();
+        let known: BTreeSet<&String> = told.last.iter().collect();
         let mut rest: Vec<Held> = Vec::new();
         for one in held {
             // What came before something that he knows, and he was not told, nobody can prove: it is too late for it.
-            if told.all.contains(&one.id) {
+            if known.contains(&one.id) {
                 rest.retain(|held| held.session.is_none() || held.session != one.session);
             } else {
                 rest.push(one);
@@ -147,14 +166,17 @@ impl Hub {
 
     /// Where whoever was told everything stands.
     pub(super) fn stands(&self, cursor: &str) {
-        cursor.clone_into(&mut locked(&self.0).cursor);
+        let mut inside = locked(&self.0);
+        cursor.clone_into(&mut inside.cursor);
+        inside.watched = true;
         self.1.notify_all();
     }
 
-    /// Waits until the watcher has looked once, but not for ever.
-    pub(super) fn watched(&self, limit: Duration) {
+    /// Waits until the watcher has looked once, but not for ever; true is that it has.
+    pub(super) fn watched(&self, limit: Duration) -> bool {
         let inside = locked(&self.0);
-        let _ = self.1.wait_timeout_while(inside, limit, |inside| inside.cursor.is_empty());
+        let waited = self.1.wait_timeout_while(inside, limit, |inside| !inside.watched);
+        waited.unwrap_or_else(PoisonError::into_inner).0.watched
     }
 
     /// Adds one; what he is told first, of the cursor that he begins at, nothing can overtake.

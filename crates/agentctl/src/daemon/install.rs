@@ -216,6 +216,21 @@ pub(crate) fn uninstall(supervisor: Supervisor, force: bool) -> Result<Installed
     Ok(Installed { path: Some(path), next, note })
 }
 
+/// Has the supervisor start the daemon anew that runs as this process.
+pub(super) fn restart(pid: u32) -> Result<(), Error> {
+    let mut show = Command::new("systemctl");
+    show.args(["--user", "show", "--property", "MainPID", "--value", UNIT]).stdin(Stdio::null());
+    let main = show.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    if !main.is_ok_and(|main| main.trim() == pid.to_string()) {
+        let what = format!("the daemon (process {pid}) belongs to another supervisor than {UNIT}");
+        return Err(Error::new(Kind::Refused, what).hint("restart it there"));
+    }
+    match told("systemctl", &["--user", "restart", UNIT]) {
+        None => Ok(()),
+        Some(why) => Err(Error::new(Kind::Io, why)),
+    }
+}
+
 fn foreign(path: &Path, what: &str) -> Error {
     let what = format!("{} was not written by agentctl, and is {what}", path.display());
     Error::new(Kind::Refused, what).hint("look at it, and use --force")

@@ -6,7 +6,7 @@ use super::{
     lock::Lock,
     log::Log,
     mail, server,
-    shared::Shared,
+    shared::{Nature, Shared},
     watch::{self, Sink},
 };
 use crate::{
@@ -21,15 +21,15 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How long the first look may take.
 const FIRST: Duration = Duration::from_secs(10);
+/// So often it is looked whether it is to end meanwhile.
+const GLANCE: Duration = Duration::from_millis(50);
 /// A thread that was not seen for so long hangs.
 const HANGS: Duration = Duration::from_secs(150);
-/// Who asked it to end reads the answer meanwhile.
-const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// How to run.
 pub(crate) struct Manner {
@@ -45,33 +45,38 @@ pub(crate) struct Manner {
 pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     if manner.detached.is_some() {
         let _ = rustix::process::setsid(); // fails only for a leader, which has a session of its own
-        close_fds::set_fds_cloexec(3, &[]); // whoever waits for the end of a pipe of the caller's gets it
     }
     let state = places::known_state()?;
     let mut lock = Lock::take(&state)?;
     let log = Log::open(manner.detached.as_deref())
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the log: {why}")))?;
-    let (listener, socket) = server::listen(&places::runtime(&state))?;
+    let socket = places::socket(&state);
+    let listener = server::listen(&socket)?;
     lock.tell(&socket)
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the lock: {why}")))?;
-    let shared = Arc::new(Shared::new(manner.portable, socket.clone(), (log, manner.detached)));
-    let sinks = sinks(&shared, &state, manner.figures)?;
-    begin("watcher", &shared, move |shared| watch::run(shared, sinks))?;
+    let Manner { portable, detached: log_path, figures } = manner;
+    let nature = Nature { portable, socket: socket.clone(), log_path };
+    let shared = Arc::new(Shared::new(nature, log));
+    let sinks = sinks(&shared, &state, figures)?;
+    begin("watcher", &shared, {
+        let cursor = places::cursor(&state);
+        move |shared| watch::run(shared, sinks, cursor.as_deref())
+    })?;
     begin("due", &shared, due::run)?;
     begin("budgets", &shared, budgets::run)?;
-    // Whoever is answered may rely on it that what happens from now on is told.
-    shared.hub.watched(FIRST);
+    begin("server", &shared, move |shared| server::run(shared, &listener))?;
+    // Whoever is told that it runs may rely on it that what happens from now on is told.
+    let began = Instant::now();
+    while !shared.hub.watched(GLANCE) && !shared.is_ending() && began.elapsed() < FIRST {}
     shared.log.say(&format!(
         "agentctl {} runs as process {}, and listens on {}",
         super::VERSION,
         std::process::id(),
         socket.display()
     ));
-    begin("server", &shared, move |shared| server::run(shared, &listener))?;
     attend(&shared);
     let _ = fs::remove_file(&socket);
     shared.log.say("ends, as it was told");
-    thread::sleep(LAST_WORDS);
     Ok(())
 }
 
@@ -98,8 +103,8 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
     match metrics::bind(address, remote) {
         Ok(listener) => {
             let bound = listener.local_addr().unwrap_or(address);
-            let own = (state.to_owned(), targets);
-            sinks.push(figures::open(shared, (listener, remote), own)?);
+            let page = figures::Page { listener, remote, state: state.to_owned(), targets };
+            sinks.push(figures::open(shared, page)?);
             shared.log.say(&format!("figures are at http://{bound}/metrics"));
         }
         Err(why) if asked.is_some() => return Err(why),

@@ -6,6 +6,7 @@ use agentctl_core::wire::{Daemon, Problem, SCHEMA};
 use jiff::Timestamp;
 use std::{
     collections::BTreeMap,
+    env,
     path::PathBuf,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
@@ -17,10 +18,20 @@ use std::{
 /// So many troubles are kept for whoever asks.
 const TROUBLES: usize = 20;
 
+/// What this daemon is.
+pub(super) struct Nature {
+    pub(super) portable: bool,
+    pub(super) socket: PathBuf,
+    /// Where its lines go, if it runs away from whoever started it.
+    pub(super) log_path: Option<PathBuf>,
+}
+
 /// What all threads have.
 pub(super) struct Shared {
     pub(super) portable: bool,
     pub(super) since: Timestamp,
+    /// It runs in the foreground of somebody who wants to be told that it lives: he starts it anew.
+    pub(super) supervised: bool,
     pub(super) socket: PathBuf,
     pub(super) log: Log,
     pub(super) log_path: Option<PathBuf>,
@@ -33,17 +44,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(
-        portable: bool,
-        socket: PathBuf,
-        (log, path): (Log, Option<PathBuf>),
-    ) -> Self {
+    pub(super) fn new(nature: Nature, log: Log) -> Self {
+        let Nature { portable, socket, log_path } = nature;
         Self {
             portable,
             since: Timestamp::now(),
+            supervised: log_path.is_none() && env::var_os("NOTIFY_SOCKET").is_some(),
             socket,
             log,
-            log_path: path,
+            log_path,
             hub: Hub::default(),
             troubles: Mutex::default(),
             pulses: Mutex::default(),

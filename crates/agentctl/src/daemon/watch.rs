@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use crate::{
     ops::watch::{Batch, Watcher},
-    places, read,
+    read,
     write::make_dir,
 };
 use agentctl_core::{
@@ -24,8 +24,6 @@ use std::{
 const BEAT: Duration = Duration::from_secs(60);
 /// No cursor of ours is longer.
 const LONGEST: u64 = 16 << 20;
-/// Below the directory of caches.
-const CURSOR: &str = "daemon.cursor";
 
 /// How long what contradicts itself is waited for before all that was missed is told.
 const SETTLED: Duration = Duration::from_secs(3);
@@ -60,16 +58,15 @@ pub(super) fn sinks(shared: &Arc<Shared>) -> Vec<Sink> {
     ]
 }
 
-/// Watches for ever.
-pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>) {
-    let place = places::cache().map(|dir| dir.join(CURSOR));
-    let cursor = place.as_deref().and_then(kept);
-    shared.beat("watcher");
+/// Watches for ever, from where the daemon before it stood.
+pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>, place: Option<&Path>) {
+    let cursor = place.and_then(kept);
+    // After a long absence this takes long: it is seen to hang only once it was seen at all.
     let (mut watcher, first) = Watcher::new(&shared.here(None), cursor.clone());
     let mut batch = first;
     // Up to here everybody has kept everything.
     let mut sure = cursor.unwrap_or_else(|| {
-        write_down(shared, place.as_deref(), &watcher.cursor().to_text());
+        write_down(shared, place, &watcher.cursor().to_text());
         watcher.cursor().clone()
     });
     loop {
@@ -88,7 +85,7 @@ pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>) {
         shared.hub.stands(&text);
         if kept {
             sure.clone_from(watcher.cursor());
-            write_down(shared, place.as_deref(), &text);
+            write_down(shared, place, &text);
         }
         batch = watcher.next(Some(Instant::now() + BEAT));
     }

@@ -4,8 +4,10 @@ use super::{Soak, chance::Chance, record::locked};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::{
-    io::{BufRead, BufReader, ErrorKind, Read, Write},
+    fs,
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
     os::unix::net::UnixStream,
+    path::{Path, PathBuf},
     process::Stdio,
     sync::{Mutex, mpsc},
     thread,
@@ -66,14 +68,20 @@ impl Log {
 
 /// Subscribes to whatever daemon there is.
 pub(super) fn subscriber(soak: &Soak<'_>, cursor: &str, log: &Log) {
-    let socket = soak.stage.sandbox.root().join("run/agentctl/agentctl.sock");
+    let sockets = soak.stage.sandbox.root().join("run/agentctl");
     let (mut cursor, mut chance) = (cursor.to_owned(), soak.chance(3));
     while !soak.heard.is_over() {
-        match UnixStream::connect(&socket) {
+        match socket(&sockets).and_then(UnixStream::connect) {
             Ok(stream) => subscribed(soak, stream, &mut cursor, (log, &mut chance)),
             Err(_) => soak.heard.pause(Duration::from_millis(5)),
         }
     }
+}
+
+/// Where the daemon of this sandbox listens; it has no other.
+fn socket(dir: &Path) -> io::Result<PathBuf> {
+    let first = fs::read_dir(dir)?.next().ok_or(io::ErrorKind::NotFound)?;
+    Ok(first?.path())
 }
 
 /// One subscription, until one of both is gone.
