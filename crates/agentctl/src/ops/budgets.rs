@@ -6,7 +6,7 @@ mod look;
 pub(crate) use keep::{due, keep, sweep};
 pub(crate) use look::attach;
 
-use super::{Here, dirs::unwritable, hold, status::status};
+use super::{Here, dirs::unwritable, exact::exact, hold, status::status};
 use crate::{
     error::{Error, Kind},
     intents::{
@@ -96,9 +96,9 @@ pub(crate) fn cancel(here: &Here, name: &str) -> Result<wire::Budget, Error> {
     let held = take(&state, &id)?.filter(|held| held.now.is_set()).ok_or_else(|| none(name))?;
     let budget = Budget { cancelled_at: Some(here.again().now()), ..held.now.clone() };
     held.change(&budget).map_err(|why| unwritable(&budgets::folder(&state), &why))?;
-    let session = status(&here.again(), &budget.session, Depth::Glance).ok();
-    let session = session.map(|found| found.session).filter(|session| session.halted);
-    if let Some(session) = session.filter(|_| budget.action == OnBudget::Hold) {
+    let session = exact(&here.again(), &budget.agent, &budget.session).ok().flatten();
+    let session = session.filter(|one| one.halted && budget.action == OnBudget::Hold);
+    if let Some(session) = session {
         hold::release(here, &session)?;
     }
     Ok(wire::Budget::new(&budget, None))

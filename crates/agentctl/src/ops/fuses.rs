@@ -4,6 +4,7 @@ use super::{
     Here,
     command::said,
     dirs::{root, unwritable},
+    exact::exact,
     status::status,
     stop::{self, Manner},
 };
@@ -208,16 +209,19 @@ fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
 /// Stops what lives of it; what has ended is as it should be.
 fn stop_all(here: &Here, target: &Target) -> Result<(), String> {
     let manner = Manner { grace: GRACE, force: false };
-    let names = match target {
-        Target::Session { id, .. } => vec![id.clone()],
+    let sessions = match target {
+        Target::Session { agent, id } => {
+            let own = exact(&here.again(), agent, id).map_err(|why| why.message)?;
+            own.into_iter().collect()
+        }
         Target::Directory(dir) => {
-            let (live, _) = stop::live(&here.again(), &[]);
-            let inside =
-                live.iter().filter(|one| one.cwd.as_ref().is_some_and(|cwd| cwd.starts_with(dir)));
-            inside.map(stop::name_of).collect()
+            let (mut live, _) = stop::live(&here.again(), &[]);
+            live.retain(|one| one.cwd.as_ref().is_some_and(|cwd| cwd.starts_with(dir)));
+            live
         }
     };
-    let failed = names.iter().filter_map(|name| stop::stop(&here.again(), name, manner).err());
+    // Those very ones: while the first end, others may get their pids.
+    let failed = sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
     let failed: Vec<String> =
         failed.filter(|why| why.kind != Kind::NoSession).map(|why| why.message).collect();
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }

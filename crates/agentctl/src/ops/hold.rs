@@ -1,11 +1,11 @@
 //! Halts a session where it is, and lets it go on: its processes, and all that they started.
 
-use super::{Here, status::status, stop};
+use super::{Here, exact, stop};
 use crate::{
     error::{Error, Kind},
     host::{self, Refused},
 };
-use agentctl_core::{agent::Depth, evidence::Role, ident::ProcKey, wire::Session};
+use agentctl_core::{evidence::Role, ident::ProcKey, wire::Session};
 use std::{
     thread,
     time::{Duration, Instant},
@@ -15,10 +15,10 @@ use std::{
 const HEEDED: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(10);
 
-/// Halts the session of this name, if it lives.
-pub(super) fn hold(here: &Here, name: &str) -> Result<(), Error> {
+/// Halts this very session, if it lives.
+pub(super) fn hold(here: &Here, session: &Session) -> Result<(), Error> {
     let seen = here.again();
-    let session = status(&seen, name, Depth::Glance)?.session;
+    let session = exact::again(&seen, session)?;
     if !session.live {
         return Ok(());
     }
@@ -26,7 +26,7 @@ pub(super) fn hold(here: &Here, name: &str) -> Result<(), Error> {
         let why = "its process has other sessions too, or will have";
         return Err(refuse("hold", &session, why).hint("`stop` ends its turn alone"));
     }
-    if let Some((why, hint)) = stop::why_not(seen.host(), &session, name, false) {
+    if let Some((why, hint)) = stop::why_not(seen.host(), &session, &stop::name_of(&session), false) {
         return Err(refuse("hold", &session, &why).hint(hint));
     }
     each(&session, "hold", host::hold)?;

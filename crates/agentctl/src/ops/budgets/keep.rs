@@ -10,6 +10,7 @@ use crate::{
     ops::{
         Here,
         dirs::unwritable,
+        exact,
         hold,
         list::{self, Ask},
         stop::{self, Manner},
@@ -129,9 +130,10 @@ fn act(here: &Here, action: OnBudget, session: &Session) -> Result<(), String> {
         OnBudget::Stop | OnBudget::Hold if !session.live => Ok(()),
         OnBudget::Stop => {
             let manner = Manner { grace: GRACE, force: false };
-            stop::stop(&here.again(), &stop::name_of(session), manner).map(drop)
+            exact::again(&here.again(), session)
+                .and_then(|now| stop::stop_one(&here.again(), now, manner).map(drop))
         }
-        OnBudget::Hold => hold::hold(here, &stop::name_of(session)),
+        OnBudget::Hold => hold::hold(here, session),
     };
     match done {
         Err(why) if why.kind != Kind::NoSession => Err(why.message),
