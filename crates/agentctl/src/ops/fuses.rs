@@ -3,7 +3,7 @@
 use super::{
     Here,
     command::said,
-    dirs::{root, unwritable},
+    dirs::{real, unwritable},
     exact::exact,
     status::status,
     stop::{self, Manner},
@@ -150,7 +150,7 @@ fn after(now: Timestamp, ttl: Duration) -> Result<Timestamp, Error> {
 fn target(here: &Here, name: &str) -> Result<Target, Error> {
     let dir = super::absolute(here, Path::new(name));
     if dir.is_dir() {
-        return Ok(Target::Directory(root(&dir)));
+        return Ok(Target::Directory(real(&dir))); // not its repository: others work there too
     }
     if name.contains('/') && !name.contains('@') {
         let what = format!("{} is no directory", one_line(name));
