@@ -4,7 +4,7 @@ use super::{
     Here,
     command::said,
     dirs::{real, unwritable},
-    exact::exact,
+    exact::{exact, said as said_of},
     status::status,
     stop::{self, Manner},
 };
@@ -19,7 +19,7 @@ use crate::{
 use agentctl_core::{
     agent::Depth,
     fuse::{Action, Fired, Fuse, SCHEMA, Target},
-    text::one_line,
+    text::{excerpt, one_line},
     wire::{self, Problem},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -184,7 +184,8 @@ pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
     let Some(held) = held.filter(|held| held.now.is_due(here.again().now())) else {
         return Ok(None);
     };
-    let problem = act(here, &held.now).err();
+    // Short enough to be written down: else it would fire again and again.
+    let problem = act(here, &held.now).err().and_then(|why| excerpt(&why));
     let fired = Some(Fired { at: here.again().now(), problem });
     let fuse = Fuse { fired, ..held.now.clone() };
     held.change(&fuse).map_err(unwritten)?;
@@ -209,21 +210,22 @@ fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
 /// Stops what lives of it; what has ended is as it should be.
 fn stop_all(here: &Here, target: &Target) -> Result<(), String> {
     let manner = Manner { grace: GRACE, force: false };
-    let sessions = match target {
+    let (sessions, mut failed) = match target {
         Target::Session { agent, id } => {
             let own = exact(&here.again(), agent, id).map_err(|why| why.message)?;
-            own.into_iter().collect()
+            (own.into_iter().collect(), Vec::new())
         }
         Target::Directory(dir) => {
-            let (mut live, _) = stop::live(&here.again(), &[]);
-            live.retain(|one| one.cwd.as_ref().is_some_and(|cwd| cwd.starts_with(dir)));
-            live
+            let (mut live, problems) = stop::live(&here.again(), &[]);
+            live.retain(|one| one.cwd.as_ref().is_some_and(|cwd| real(cwd).starts_with(dir)));
+            // What cannot be read may work there.
+            (live, problems.iter().map(said_of).collect::<Vec<_>>())
         }
     };
     // Those very ones: while the first end, others may get their pids.
-    let failed = sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
-    let failed: Vec<String> =
-        failed.filter(|why| why.kind != Kind::NoSession).map(|why| why.message).collect();
+    let not = sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
+    let not = not.filter(|why| why.kind != Kind::NoSession).map(|why| one_line(&why.message));
+    failed.splice(..0, not);
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 

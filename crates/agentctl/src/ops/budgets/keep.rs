@@ -21,6 +21,7 @@ use agentctl_core::{
     budget::{Budget, Crossed, Crossing, OnBudget},
     ident::ProcKey,
     observe::History,
+    text::excerpt,
     wire::Session,
 };
 use std::{
@@ -104,7 +105,7 @@ pub(crate) fn keep(here: &Here, id: &str) -> Result<Option<(Budget, Vec<Crossed>
         return Ok(None);
     }
     let (action, at) = (held.now.action, here.again().now());
-    let problem = act(here, action, session).err();
+    let problem = act(here, action, session).err().and_then(|why| excerpt(&why));
     let (mut budget, mut new) = (held.now.clone(), Vec::new());
     for crossing in undone {
         let crossed = Crossed { crossing, at, action, problem: problem.clone() };
