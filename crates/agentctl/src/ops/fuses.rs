@@ -84,47 +84,84 @@ pub(crate) fn set(here: &Here, wanted: &Wanted<'_>) -> Result<wire::Fuse, Error>
 }
 
 /// Puts fuses off, until so long from now.
-pub(crate) fn extend(here: &Here, name: &str, ttl: Duration) -> Result<Vec<wire::Fuse>, Error> {
+pub(crate) fn extend(here: &Here, name: &str, ttl: Duration) -> Result<Changed, Error> {
     let now = here.now();
     let deadline = after(now, ttl)?;
     each(here, name, |fuse| Fuse { deadline, extended_at: Some(now), ..fuse })
 }
 
 /// Takes fuses away. The file stays for whoever is yet to be told.
-pub(crate) fn cancel(here: &Here, name: &str) -> Result<Vec<wire::Fuse>, Error> {
+pub(crate) fn cancel(here: &Here, name: &str) -> Result<Changed, Error> {
     let now = here.now();
     each(here, name, |fuse| Fuse { cancelled_at: Some(now), ..fuse })
 }
 
+/// Fuses that were changed, and why others were not.
+pub(crate) type Changed = (Vec<wire::Fuse>, Vec<Problem>);
+
 /// Changes every fuse of this name: its own, or that of what it is about.
-fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Vec<wire::Fuse>, Error> {
+fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Changed, Error> {
     let state = places::known_state()?;
-    let mut found: Vec<Fuse> = all(&state)?.all.into_iter().filter(Fuse::is_set).collect();
-    if found.iter().any(|fuse| fuse.id == name) {
-        found.retain(|fuse| fuse.id == name);
-    } else {
-        let target = target(here, name).map_err(|why| match why.kind {
-            Kind::NoSession => none(name),
-            _ => why,
-        })?;
-        found.retain(|fuse| fuse.target == target);
+    let set = all(&state)?.all.into_iter().filter(Fuse::is_set).collect();
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for Fuse { id, .. } in meant(here, set, name)? {
+        match change(&state, &id, &changed) {
+            Ok(Some(fuse)) => done.push(wire::Fuse::new(&fuse, here.now())),
+            Ok(None) => {}
+            Err(why) => failed.push(why),
+        }
     }
-    let mut done = Vec::new();
-    for fuse in found {
-        let held = Held::take(&state, &fuse.id).map_err(|why| match why.kind() {
-            io::ErrorKind::WouldBlock => {
-                let what = format!("fuse {} is firing, or is being changed", fuse.id);
-                Error::new(Kind::Refused, what).hint("`agentctl fuse list -a` says how it fired")
-            }
-            _ => unwritable(&fuses::folder(&state), &why),
-        })?;
-        // It may have fired since.
-        let Some(held) = held.filter(|held| held.now.is_set()) else { continue };
-        let fuse = changed(held.now.clone());
-        held.change(&fuse).map_err(|why| unwritable(&fuses::folder(&state), &why))?;
-        done.push(wire::Fuse::new(&fuse, here.now()));
+    if done.is_empty() {
+        return Err(failed.into_iter().next().unwrap_or_else(|| none(name)));
     }
-    if done.is_empty() { Err(none(name)) } else { Ok(done) }
+    let problem = |why: Error| Problem {
+        agent: "agentctl".to_owned(),
+        path: None,
+        message: why.message,
+    };
+    Ok((done, failed.into_iter().map(problem).collect()))
+}
+
+/// What is written down is compared first: a directory may have been removed since, and a session be gone.
+fn meant(here: &Here, mut set: Vec<Fuse>, name: &str) -> Result<Vec<Fuse>, Error> {
+    if set.iter().any(|fuse| fuse.id == name) {
+        set.retain(|fuse| fuse.id == name);
+        return Ok(set);
+    }
+    let dir = real(Path::new(name));
+    let own = |fuse: &Fuse| match &fuse.target {
+        Target::Directory(own) => *own == dir,
+        Target::Session { id, .. } => id == name,
+    };
+    if set.iter().any(own) {
+        set.retain(own);
+        return Ok(set);
+    }
+    let target = target(here, name).map_err(|why| match why.kind {
+        Kind::NoSession => none(name),
+        _ => why,
+    })?;
+    set.retain(|fuse| fuse.target == target);
+    Ok(set)
+}
+
+/// `None` where it has fired since.
+fn change(
+    state: &Path,
+    id: &str,
+    changed: impl Fn(Fuse) -> Fuse,
+) -> Result<Option<Fuse>, Error> {
+    let held = Held::take(state, id).map_err(|why| match why.kind() {
+        io::ErrorKind::WouldBlock => {
+            let what = format!("fuse {id} is firing, or is being changed");
+            Error::new(Kind::Refused, what).hint("`agentctl fuse list -a` says how it fired")
+        }
+        _ => unwritable(&fuses::folder(state), &why),
+    })?;
+    let Some(held) = held.filter(|held| held.now.is_set()) else { return Ok(None) };
+    let fuse = changed(held.now.clone());
+    held.change(&fuse).map_err(|why| unwritable(&fuses::folder(state), &why))?;
+    Ok(Some(fuse))
 }
 
 fn none(name: &str) -> Error {
