@@ -273,6 +273,13 @@ impl Budget {
         self.crossed.iter().find(|one| one.crossing.is(crossing))
     }
 
+    /// It has halted its session, and nobody has let that go on since: what else is halted is not ours to wake.
+    pub fn holds(&self) -> bool {
+        let since = |one: &Crossed| self.released_at.is_none_or(|at| at < one.at);
+        let halted = |one: &&Crossed| one.action == OnBudget::Hold && one.problem.is_none();
+        self.crossed.iter().filter(halted).any(since)
+    }
+
     /// What it has used up by its present limits: only a person gives it more. A silence uses nothing up.
     pub fn spent(&self) -> Option<&Crossed> {
         let counts = |one: &&Crossed| {
@@ -286,7 +293,8 @@ impl Budget {
     /// When something last became of it.
     pub fn touched(&self) -> Timestamp {
         let crossed = self.crossed.iter().map(|one| one.at);
-        crossed.chain(self.cancelled_at).chain([self.set_at]).max().unwrap_or(self.set_at)
+        let since = [self.cancelled_at, self.released_at].into_iter().flatten();
+        crossed.chain(since).chain([self.set_at]).max().unwrap_or(self.set_at)
     }
 
     /// Nobody needs it any more, though its session may come back.
@@ -392,6 +400,21 @@ mod tests {
         assert!(cancelled.spent().is_none() && !cancelled.is_set());
         let week = 7 * 24 * 3600;
         assert_eq!([20 + week, 21 + week].map(|now| cancelled.is_stale(at(now))), [false, true]);
+    }
+
+    #[test]
+    fn only_what_it_halted_itself_is_held_by_it() {
+        let limits = Limits { tokens: Some(10), ..Limits::default() };
+        let one = Crossing { limit: Limit::Tokens, allowed: 10, used: 11, since: Some(at(1)) };
+        let held = budget(limits, OnBudget::Hold, &[one]); // at 10
+        assert!(held.holds());
+        assert!(!budget(limits, OnBudget::Hold, &[]).holds());
+        assert!(!budget(limits, OnBudget::Warn, &[one]).holds());
+        let released = |second| Budget { released_at: Some(at(second)), ..held.clone() };
+        assert_eq!([9, 10, 11].map(|second| released(second).holds()), [true, false, false]);
+        let mut failed = held;
+        failed.crossed[0].problem = Some("no".to_owned());
+        assert!(!failed.holds());
     }
 
     #[test]

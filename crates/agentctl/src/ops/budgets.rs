@@ -6,7 +6,13 @@ mod look;
 pub(crate) use keep::{due, keep, sweep};
 pub(crate) use look::attach;
 
-use super::{Here, dirs::unwritable, exact::exact, hold, status::status};
+use super::{
+    Here,
+    dirs::unwritable,
+    exact::{self, exact},
+    hold,
+    status::status,
+};
 use crate::{
     error::{Error, Kind},
     intents::{
@@ -24,7 +30,17 @@ use agentctl_core::{
 };
 use jiff::Timestamp;
 use look::{Much, look};
-use std::{collections::BTreeMap, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a budget may be in other hands before a person is told so.
+const MOMENT: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(10);
 
 /// Why this cannot be kept for any session of an agent.
 pub(crate) fn why_not(agent: &dyn Agent, wanted: &Order) -> Option<Error> {
@@ -82,8 +98,9 @@ pub(crate) fn set(here: &Here, name: &str, wanted: &Order) -> Result<wire::Budge
     let last = seen.budget.crossed.last().map(|last| last.crossing.limit);
     let named = last.is_none_or(|limit| wanted.limits.of(limit).is_some());
     let free = named || seen.budget.action != OnBudget::Hold;
-    if session.halted && free && seen.budget.overrun(&seen.used).is_empty() {
-        hold::release(here, &session)?;
+    let ours = free && seen.budget.holds() && seen.budget.overrun(&seen.used).is_empty();
+    if let Some(session) = seen.session.filter(|one| one.halted && ours) {
+        let_go(here, &state, &session)?;
     }
     Ok(wire::Budget::new(&seen.budget, Some(&seen.used)))
 }
@@ -94,33 +111,41 @@ pub(crate) fn cancel(here: &Here, name: &str) -> Result<wire::Budget, Error> {
     adopt(here, &state);
     let id = budget_of(here, &state, name)?;
     let held = take(&state, &id)?.filter(|held| held.now.is_set()).ok_or_else(|| none(name))?;
-    let budget = Budget { cancelled_at: Some(here.again().now()), ..held.now.clone() };
+    let (now, ours) = (here.again().now(), held.now.holds());
+    let released_at = if ours { Some(now) } else { held.now.released_at };
+    let budget = Budget { cancelled_at: Some(now), released_at, ..held.now.clone() };
     held.change(&budget).map_err(|why| unwritable(&budgets::folder(&state), &why))?;
     let session = exact(&here.again(), &budget.agent, &budget.session).ok().flatten();
-    let session = session.filter(|one| one.halted && budget.action == OnBudget::Hold);
-    if let Some(session) = session {
+    if let Some(session) = session.filter(|one| one.halted && ours) {
         hold::release(here, &session)?;
     }
     Ok(wire::Budget::new(&budget, None))
 }
 
-/// Lets a session go on that was halted; the limit that it crossed does not halt it again.
-pub(crate) fn release(here: &Here, name: &str) -> Result<Session, Error> {
+/// Lets a session go on that was halted, and says whether its budget had done that; the limit that it crossed
+/// does not halt it again.
+pub(crate) fn release(here: &Here, name: &str) -> Result<(Session, bool), Error> {
     let session = status(here, name, Depth::Glance)?.session;
     if !session.halted {
         let what = format!("{} is not held", one_line(name));
         return Err(Error::new(Kind::No, what).hint("`agentctl list` shows what is halted"));
     }
+    let ours = let_go(here, &places::known_state()?, &session)?;
+    Ok((exact::again(&here.again(), &session)?, ours))
+}
+
+fn let_go(here: &Here, state: &Path, session: &Session) -> Result<bool, Error> {
+    let mut ours = false;
     // Before it goes on: the time that it was halted is no silence.
-    let state = places::known_state()?;
     if let Some(id) = &session.id
-        && let Some(held) = take(&state, &budgets::name(&session.agent, id))?
+        && let Some(held) = take(state, &budgets::name(&session.agent, id))?
     {
+        ours = held.now.holds();
         let budget = Budget { released_at: Some(here.again().now()), ..held.now.clone() };
-        held.change(&budget).map_err(|why| unwritable(&budgets::folder(&state), &why))?;
+        held.change(&budget).map_err(|why| unwritable(&budgets::folder(state), &why))?;
     }
-    hold::release(here, &session)?;
-    Ok(status(&here.again(), name, Depth::Glance)?.session)
+    hold::release(here, session)?;
+    Ok(ours)
 }
 
 /// What a session has used up, if it must not go on before a person gives it more.
@@ -186,8 +211,18 @@ fn put(
     }
 }
 
+/// Whoever keeps it is given a moment to write down what it did.
 fn take(state: &Path, id: &str) -> Result<Option<Held>, Error> {
-    Held::take(state, id).map_err(|why| match why.kind() {
+    let until = Instant::now() + MOMENT;
+    let held = loop {
+        match Held::take(state, id) {
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => {
+                thread::sleep(TICK);
+            }
+            held => break held,
+        }
+    };
+    held.map_err(|why| match why.kind() {
         io::ErrorKind::WouldBlock => {
             let what = format!("budget {id} was crossed, and is being acted on, or changed");
             Error::new(Kind::Refused, what).hint("`agentctl budget list` says what came of it")
