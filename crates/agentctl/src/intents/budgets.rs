@@ -36,6 +36,11 @@ pub(crate) fn folder(state: &Path) -> PathBuf {
     store::folder::<Budget>(state)
 }
 
+/// The budget of a session, if it has one.
+pub(crate) fn of(state: &Path, agent: &str, session: &str) -> Result<Option<Budget>, String> {
+    store::get(state, &name(agent, session))
+}
+
 /// All budgets, the one that was set last first.
 pub(crate) fn all(state: &Path) -> io::Result<Found<Budget>> {
     let mut found = store::all::<Budget>(state)?;

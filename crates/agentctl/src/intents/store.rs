@@ -62,6 +62,16 @@ pub(crate) fn all<T: Intent>(state: &Path) -> io::Result<Found<T>> {
     Ok(found)
 }
 
+/// The one of this name; `None` where there is none. One that cannot be read is an error.
+pub(crate) fn get<T: Intent>(state: &Path, id: &str) -> Result<Option<T>, String> {
+    let path = path::<T>(state, id);
+    match fs::symlink_metadata(&path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(why.to_string()),
+        Ok(_) => one(&path).map(Some),
+    }
+}
+
 /// Writes a new one, for good; one of the same name is there already where this fails so.
 pub(crate) fn add<T: Intent>(state: &Path, intent: &T) -> io::Result<()> {
     write::make_dir(&folder::<T>(state))?;

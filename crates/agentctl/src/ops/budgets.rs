@@ -72,7 +72,7 @@ pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Budgets, Error> {
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
         path: Some(path),
-        message: format!("this budget cannot be read, and is not kept: {why}; set it anew"),
+        message: format!("this budget cannot be read, and is not kept: {why}; remove it, and set it anew"),
     };
     let problems = found.broken.into_iter().map(problem).collect();
     Ok(wire::Budgets { schema: wire::SCHEMA, budgets, problems })
@@ -148,11 +148,18 @@ fn let_go(here: &Here, state: &Path, session: &Session) -> Result<bool, Error> {
     Ok(ours)
 }
 
-/// What a session has used up, if it must not go on before a person gives it more.
-pub(crate) fn spent(agent: &str, session: &str) -> Option<wire::Crossed> {
-    let found = budgets::all(&places::state()?).ok()?.all;
-    let own = found.into_iter().find(|one| one.agent == agent && one.session == session)?;
-    own.spent().map(wire::Crossed::new)
+/// What a session has used up, if it must not go on before a person gives it more. Where nobody can read that,
+/// nobody may say that there is something left.
+pub(crate) fn spent(agent: &str, session: &str) -> Result<Option<wire::Crossed>, Error> {
+    let Some(state) = places::state() else { return Ok(None) };
+    let own = budgets::of(&state, agent, session).map_err(|why| {
+        let what = format!("cannot resume {}: its budget cannot be read: {why}", one_line(session));
+        let file = format!("{}.json", budgets::name(agent, session));
+        let file = budgets::folder(&state).join(file);
+        Error::new(Kind::Refused, what)
+            .hint(format!("make {} readable, or remove it", file.display()))
+    })?;
+    Ok(own.as_ref().and_then(Budget::spent).map(wire::Crossed::new))
 }
 
 /// What launches were given becomes their sessions' as soon as these have names, whoever was killed meanwhile.

@@ -50,7 +50,7 @@ pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Fuses, Error> {
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
         path: Some(path),
-        message: format!("this fuse cannot be read, and does not fire: {why}; set it anew"),
+        message: format!("this fuse cannot be read, and does not fire: {why}; remove it, and set it anew"),
     };
     let problems = found.broken.into_iter().map(problem).collect();
     Ok(wire::Fuses { schema: wire::SCHEMA, fuses, problems })
