@@ -91,7 +91,8 @@ pub(crate) fn set(here: &Here, name: &str, wanted: &Order) -> Result<wire::Budge
         return Err(Error::new(Kind::Usage, "nothing is limited")
             .hint("--max-cost, --max-tokens, --max-turns or --idle-timeout"));
     }
-    let budget = put(&state, (&session.agent, &id), wanted, here.now())?;
+    let who = (session.agent.as_str(), id.as_str());
+    let budget = put(&state, who, (wanted, here.now()), |_| true)?;
     let seen = look(&here.again(), vec![budget], Much::All).pop();
     let seen = seen.expect("it is looked at");
     // Whoever has more again may use it: more of what held it.
@@ -172,26 +173,31 @@ pub(crate) fn adopt(here: &Here, state: &Path) {
     for launch in here.host().launches() {
         let (Some(order), Some(session)) = (&launch.budget, &launch.session) else { continue };
         let own = known.get(&budgets::name(&launch.agent, session));
-        let newer = own.is_none_or(|own| {
+        let is_older = |own: &Budget| {
             own.set_at < launch.at && own.cancelled_at.is_none_or(|at| at < launch.at)
-        });
+        };
         // One that was taken away is remembered for as long: it does not come back.
-        if newer && now.duration_since(launch.at).abs() < KEPT {
-            let _ = put(state, (&launch.agent, session), order, launch.at); // the next one does
+        if own.is_none_or(is_older) && now.duration_since(launch.at).abs() < KEPT {
+            let who = (launch.agent.as_str(), session.as_str());
+            let _ = put(state, who, (order, launch.at), is_older); // the next one does
         }
     }
 }
 
+/// Sets limits, unless what is there by then must stay as it is.
 fn put(
     state: &Path,
     (agent, session): (&str, &str),
-    wanted: &Order,
-    at: Timestamp,
+    (wanted, at): (&Order, Timestamp),
+    may_change: impl Fn(&Budget) -> bool,
 ) -> Result<Budget, Error> {
     let unwritten = |why: io::Error| unwritable(&budgets::folder(state), &why);
     let id = budgets::name(agent, session);
     loop {
         if let Some(held) = take(state, &id)? {
+            if !may_change(&held.now) {
+                return Ok(held.now); // somebody was quicker
+            }
             let budget = held.now.clone().with(wanted, at);
             held.change(&budget).map_err(unwritten)?;
             return Ok(budget);
