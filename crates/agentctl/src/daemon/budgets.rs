@@ -8,10 +8,10 @@ use crate::{
     places,
 };
 use agentctl_core::{budget::Crossed, ident::ProcKey};
+use jiff::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     collections::BTreeSet,
-    fs,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -43,7 +43,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
         if swept.is_none_or(|at: Instant| at.elapsed() > SWEEP) {
             swept = Some(Instant::now());
             for path in budgets::sweep(&shared.here(None), &state) {
-                let _ = fs::remove_file(path); // `prune` says why not
+                let _ = intents::budgets::remove(&state, &path, Timestamp::now()); // `prune` says why not
             }
         }
         for dir in [intents::budgets::folder(&state), state.join(LAUNCHES)] {
