@@ -29,8 +29,13 @@ pub(super) fn hold(here: &Here, session: &Session) -> Result<(), Error> {
     if let Some((why, hint)) = stop::why_not(seen.host(), &session, &stop::name_of(&session), false) {
         return Err(refuse("hold", &session, &why).hint(hint));
     }
-    each(&session, "hold", host::hold)?;
-    settle(here, &session, true)
+    let held = each(&session, "hold", host::hold).and_then(|()| settle(here, &session, true));
+    held.inspect_err(|_| {
+        // Half of it halted helps nobody; what somebody else had halted stays so.
+        if !session.halted {
+            let _ = each(&session, "release", host::release);
+        }
+    })
 }
 
 /// Lets it go on. What is not halted is as it should be.
@@ -44,13 +49,14 @@ fn each(
     what: &str,
     act: fn(&ProcKey) -> Result<(), Refused>,
 ) -> Result<(), Error> {
+    let mut failed = None;
     for key in stop::holders(session) {
         match act(&key) {
             Ok(()) | Err(Refused::Gone) => {}
-            Err(why) => return Err(refuse(what, session, &why.to_string())),
+            Err(why) => failed = failed.or(Some(why)),
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), |why| Err(refuse(what, session, &why.to_string())))
 }
 
 /// Waits until the kernel shows it.

@@ -292,6 +292,9 @@ fn natively(
     command.args(words).envs(own.unwrap_or_default());
     let line = format!("{} {}", agent.card().binary, words.join(" "));
     if let Err(why) = said(&mut command, NATIVE) {
+        if let Some(key) = key.as_ref().filter(|_| session.halted) {
+            let _ = host::hold(key); // it was not to go on
+        }
         return Err(refuse(session, &format!("`{line}` {why}")).hint("give that command yourself"));
     }
     let until = Instant::now() + manner.grace;
