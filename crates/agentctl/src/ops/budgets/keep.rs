@@ -112,7 +112,7 @@ pub(crate) fn keep(here: &Here, id: &str) -> Result<Option<(Budget, Vec<Crossed>
         match budget.crossed.iter_mut().find(|one| one.crossing.is(&crossing)) {
             Some(known) => known.problem.clone_from(&problem), // it was told
             None => {
-                budget.crossed.push(crossed.clone());
+                budget.saw(crossed.clone());
                 new.push(crossed);
             }
         }
