@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub const SCHEMA: u32 = 1;
 /// How long one that is over is remembered, so that nobody misses it.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// So many crossings of each limit are kept.
+const SEEN: usize = 16;
 /// Costs are counted in these parts of a dollar, so that they can be compared.
 const PARTS: f64 = 1_000_000.0;
 
@@ -268,9 +270,29 @@ impl Budget {
         self
     }
 
+    /// Takes a crossing down as seen. The newest of each limit are enough: a session may fall silent again and
+    /// again, and what is written down must stay short.
+    pub fn saw(&mut self, crossed: Crossed) {
+        let limit = crossed.crossing.limit;
+        self.crossed.push(crossed);
+        let own = |one: &&Crossed| one.crossing.limit == limit;
+        if self.crossed.iter().filter(own).count() > SEEN
+            && let Some(oldest) = self.crossed.iter().position(|one| one.crossing.limit == limit)
+        {
+            self.crossed.remove(oldest);
+        }
+    }
+
     /// What was done about this crossing, if it was seen before.
     pub fn known(&self, crossing: &Crossing) -> Option<&Crossed> {
         self.crossed.iter().find(|one| one.crossing.is(crossing))
+    }
+
+    /// It has halted its session, and nobody has let that go on since: what else is halted is not ours to wake.
+    pub fn holds(&self) -> bool {
+        let since = |one: &Crossed| self.released_at.is_none_or(|at| at < one.at);
+        let halted = |one: &&Crossed| one.action == OnBudget::Hold && one.problem.is_none();
+        self.crossed.iter().filter(halted).any(since)
     }
 
     /// What it has used up by its present limits: only a person gives it more. A silence uses nothing up.
@@ -286,7 +308,8 @@ impl Budget {
     /// When something last became of it.
     pub fn touched(&self) -> Timestamp {
         let crossed = self.crossed.iter().map(|one| one.at);
-        crossed.chain(self.cancelled_at).chain([self.set_at]).max().unwrap_or(self.set_at)
+        let since = [self.cancelled_at, self.released_at].into_iter().flatten();
+        crossed.chain(since).chain([self.set_at]).max().unwrap_or(self.set_at)
     }
 
     /// Nobody needs it any more, though its session may come back.
@@ -392,6 +415,37 @@ mod tests {
         assert!(cancelled.spent().is_none() && !cancelled.is_set());
         let week = 7 * 24 * 3600;
         assert_eq!([20 + week, 21 + week].map(|now| cancelled.is_stale(at(now))), [false, true]);
+    }
+
+    #[test]
+    fn however_often_it_is_silent_its_file_stays_short() {
+        let mut one = budget(Limits::default(), OnBudget::Warn, &[]);
+        let crossed = |limit, second| Crossed {
+            crossing: Crossing { limit, allowed: 1, used: 2, since: Some(at(second)) },
+            at: at(second),
+            action: OnBudget::Warn,
+            problem: None,
+        };
+        one.saw(crossed(Limit::Tokens, 1));
+        (0..100).for_each(|second| one.saw(crossed(Limit::Idle, second)));
+        let times: Vec<Timestamp> = one.crossed.iter().map(|one| one.at).collect();
+        let idle = (84..100).map(at);
+        assert_eq!(times, [at(1)].into_iter().chain(idle).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn only_what_it_halted_itself_is_held_by_it() {
+        let limits = Limits { tokens: Some(10), ..Limits::default() };
+        let one = Crossing { limit: Limit::Tokens, allowed: 10, used: 11, since: Some(at(1)) };
+        let held = budget(limits, OnBudget::Hold, &[one]); // at 10
+        assert!(held.holds());
+        assert!(!budget(limits, OnBudget::Hold, &[]).holds());
+        assert!(!budget(limits, OnBudget::Warn, &[one]).holds());
+        let released = |second| Budget { released_at: Some(at(second)), ..held.clone() };
+        assert_eq!([9, 10, 11].map(|second| released(second).holds()), [true, false, false]);
+        let mut failed = held;
+        failed.crossed[0].problem = Some("no".to_owned());
+        assert!(!failed.holds());
     }
 
     #[test]

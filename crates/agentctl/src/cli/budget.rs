@@ -47,7 +47,10 @@ fn list(here: &Here, args: &BudgetList) -> Outcome {
 }
 
 fn release(here: &Here, args: &BudgetName) -> Outcome {
-    let session = ops::budgets::release(here, &args.id)?;
+    let (session, ours) = ops::budgets::release(here, &args.id)?;
+    if !ours {
+        view::note("no budget had halted it: somebody else did");
+    }
     match args.json {
         true => view::json(&OneSession { schema: wire::SCHEMA, session, problems: Vec::new() })?,
         false => view::budgets::released(&session)?,

@@ -7,7 +7,10 @@ use super::{
 use crate::{
     daemon,
     error::{Error, Kind},
-    ops::{self, Here, fuses::Wanted},
+    ops::{
+        self, Here,
+        fuses::{Changed, Wanted},
+    },
     view,
 };
 use agentctl_core::{
@@ -20,8 +23,7 @@ pub(super) fn run(here: &Here, args: Fuse) -> Outcome {
     match args.command {
         FuseCommand::Set(args) => set(here, args),
         FuseCommand::Extend(args) => {
-            let fuses = ops::fuses::extend(here, &args.name, args.ttl)?;
-            done(here, fuses, "put off", args.json)
+            done(here, ops::fuses::extend(here, &args.name, args.ttl)?, "put off", args.json)
         }
         FuseCommand::Cancel(args) => {
             done(here, ops::fuses::cancel(here, &args.name)?, "cancelled", args.json)
@@ -66,13 +68,17 @@ fn set(here: &Here, args: FuseSet) -> Outcome {
     if !daemon::runs() {
         view::note("nobody fires it while no daemon runs: `agentctl daemon start` starts one");
     }
-    done(here, set, "set", args.json)
+    done(here, (set, Vec::new()), "set", args.json)
 }
 
-fn done(here: &Here, fuses: Vec<wire::Fuse>, what: &str, json: bool) -> Outcome {
+fn done(here: &Here, (fuses, problems): Changed, what: &str, json: bool) -> Outcome {
+    let code = if problems.is_empty() { 0 } else { Kind::Problems.code() };
     match json {
-        true => view::json(&Fuses { schema: wire::SCHEMA, fuses, problems: Vec::new() })?,
-        false => view::fuses::done(&fuses, what, here.now())?,
+        true => view::json(&Fuses { schema: wire::SCHEMA, fuses, problems })?,
+        false => {
+            view::problems(&problems);
+            view::fuses::done(&fuses, what, here.now())?;
+        }
     }
-    Ok(0)
+    Ok(code)
 }

@@ -8,9 +8,10 @@ use crate::{
     places,
 };
 use agentctl_core::{budget::Crossed, ident::ProcKey};
+use jiff::Timestamp;
+use rustix::time::{ClockId, clock_gettime};
 use std::{
     collections::BTreeSet,
-    fs,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -42,20 +43,26 @@ pub(super) fn run(shared: &Arc<Shared>) {
         if swept.is_none_or(|at: Instant| at.elapsed() > SWEEP) {
             swept = Some(Instant::now());
             for path in budgets::sweep(&shared.here(None), &state) {
-                let _ = fs::remove_file(path); // `prune` says why not
+                let _ = intents::budgets::remove(&state, &path, Timestamp::now()); // `prune` says why not
             }
         }
         for dir in [intents::budgets::folder(&state), state.join(LAUNCHES)] {
             let _ = watch.below(&dir, false); // else it is looked at now and then
         }
-        let began = Instant::now();
+        let began = worked();
         let wait = pass(shared, &hands, (&mut watch, &mut known));
-        let rest = (began.elapsed() * REST.1).max(REST.0).min(SCAN);
+        let rest = (worked().saturating_sub(began) * REST.1).max(REST.0).min(SCAN);
         let looked = Instant::now();
         watch.next(Some(wait));
         thread::sleep(rest.saturating_sub(looked.elapsed()));
         while watch.next(Some(Duration::ZERO)) != crate::host::Change::TimedOut {}
     }
+}
+
+/// How long this program has worked: where others keep the machine busy, a look takes long and costs little.
+fn worked() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 /// Begins what is to be done, and says how long to wait if nothing happens.

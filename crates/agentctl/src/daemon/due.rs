@@ -11,7 +11,7 @@ use agentctl_core::{fuse::Fuse, receipt::Launched};
 use jiff::Timestamp;
 use std::{
     collections::BTreeSet,
-    fs, io,
+    io,
     path::Path,
     sync::{Arc, Mutex},
     thread,
@@ -78,8 +78,9 @@ fn arm(watch: &mut Watch, state: &Path) {
 }
 
 fn sweep(state: &Path) {
-    for path in intents::fuses::left(state, Timestamp::now()) {
-        let _ = fs::remove_file(path); // `prune` says why not
+    let now = Timestamp::now();
+    for path in intents::fuses::left(state, now) {
+        let _ = intents::fuses::remove(state, &path, now); // `prune` says why not
     }
 }
 

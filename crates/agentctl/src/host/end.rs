@@ -177,7 +177,7 @@ pub(super) fn grow(known: &mut Vec<Target>, root: &ProcKey) -> Told<()> {
     Ok(())
 }
 
-fn is_halted(key: &ProcKey) -> bool {
+pub(super) fn is_halted(key: &ProcKey) -> bool {
     let kernel = kernel(key);
     let table = kernel.table().ok();
     table.and_then(|table| table.process(key.pid)).is_some_and(|own| own.halted)

@@ -2,15 +2,22 @@
 
 use super::{
     Grip, Refused,
-    end::{Target, catch, grow},
+    end::{Target, catch, grow, is_halted},
 };
 use agentctl_core::ident::ProcKey;
 
 /// Halts it first, so that it starts nothing more, and then all below it. Halting twice changes nothing.
 pub(crate) fn hold(key: &ProcKey) -> Result<(), Refused> {
     let grip = Grip::open(key)?;
+    let before = is_halted(key);
     grip.halt()?;
-    catch(&mut below(key)?, key);
+    let below = below(key).inspect_err(|_| {
+        // It alone halted would be half done; whoever was halted before stays so.
+        if !before {
+            let _ = grip.thaw();
+        }
+    });
+    catch(&mut below?, key);
     Ok(())
 }
 

@@ -19,6 +19,10 @@ impl Intent for Budget {
     fn named(&self) -> (u32, &str) {
         (self.schema, &self.id)
     }
+
+    fn is_stale(&self, now: Timestamp) -> bool {
+        Self::is_stale(self, now)
+    }
 }
 
 /// A budget that nobody else changes meanwhile.
@@ -36,6 +40,11 @@ pub(crate) fn folder(state: &Path) -> PathBuf {
     store::folder::<Budget>(state)
 }
 
+/// The budget of a session, if it has one.
+pub(crate) fn of(state: &Path, agent: &str, session: &str) -> Result<Option<Budget>, String> {
+    store::get(state, &name(agent, session))
+}
+
 /// All budgets, the one that was set last first.
 pub(crate) fn all(state: &Path) -> io::Result<Found<Budget>> {
     let mut found = store::all::<Budget>(state)?;
@@ -48,4 +57,9 @@ pub(crate) fn left(state: &Path, now: Timestamp, lives: impl Fn(&Budget) -> bool
     store::left(state, now, |budget: &Budget| {
         budget.is_stale(now) && (!budget.is_set() || !lives(budget))
     })
+}
+
+/// Removes one of those, unless it is in use or was changed since.
+pub(crate) fn remove(state: &Path, path: &Path, now: Timestamp) -> io::Result<()> {
+    store::remove::<Budget>(state, path, now)
 }

@@ -18,6 +18,10 @@ impl Intent for Fuse {
     fn named(&self) -> (u32, &str) {
         (self.schema, &self.id)
     }
+
+    fn is_stale(&self, now: Timestamp) -> bool {
+        Self::is_stale(self, now)
+    }
 }
 
 /// A fuse that nobody else changes or fires meanwhile.
@@ -38,4 +42,9 @@ pub(crate) fn all(state: &Path) -> io::Result<Found<Fuse>> {
 /// Files that nobody needs any more.
 pub(crate) fn left(state: &Path, now: Timestamp) -> Vec<PathBuf> {
     store::left(state, now, |fuse: &Fuse| fuse.is_stale(now))
+}
+
+/// Removes one of those, unless it is in use or was changed since.
+pub(crate) fn remove(state: &Path, path: &Path, now: Timestamp) -> io::Result<()> {
+    store::remove::<Fuse>(state, path, now)
 }

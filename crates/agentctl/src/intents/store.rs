@@ -26,6 +26,8 @@ pub(crate) trait Intent: Serialize + DeserializeOwned {
     const SCHEMA: u32;
     /// The number that stands in it, and its name, which is that of its file.
     fn named(&self) -> (u32, &str);
+    /// It was over long ago.
+    fn is_stale(&self, now: Timestamp) -> bool;
 }
 
 /// Every one, and every file that cannot be read as one.
@@ -60,6 +62,16 @@ pub(crate) fn all<T: Intent>(state: &Path) -> io::Result<Found<T>> {
     found.all.sort_by(|one: &T, other| one.named().1.cmp(other.named().1));
     found.broken.sort();
     Ok(found)
+}
+
+/// The one of this name; `None` where there is none. One that cannot be read is an error.
+pub(crate) fn get<T: Intent>(state: &Path, id: &str) -> Result<Option<T>, String> {
+    let path = path::<T>(state, id);
+    match fs::symlink_metadata(&path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(why.to_string()),
+        Ok(_) => one(&path).map(Some),
+    }
 }
 
 /// Writes a new one, for good; one of the same name is there already where this fails so.
@@ -99,6 +111,11 @@ impl<T: Intent> Held<T> {
     pub(crate) fn change(self, to: &T) -> io::Result<()> {
         write::whole(&self.path, to)
     }
+
+    /// Removes it.
+    fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
 }
 
 /// Files that nobody needs any more: those that are over, and drafts of whoever was killed.
@@ -114,6 +131,19 @@ pub(crate) fn left<T: Intent>(
         false => one(path).is_ok_and(|intent| is_over(&intent)),
     };
     paths.filter(over).collect()
+}
+
+/// Removes such a file, unless it is in use or was changed since: `WouldBlock` says so.
+pub(crate) fn remove<T: Intent>(state: &Path, path: &Path, now: Timestamp) -> io::Result<()> {
+    if path.extension().is_some_and(|kind| kind == write::DRAFT) {
+        return fs::remove_file(path); // nobody else knows its name
+    }
+    let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let held = Held::<T>::take(state, id)?.ok_or(io::ErrorKind::NotFound)?;
+    match held.now.is_stale(now) {
+        true => held.remove(),
+        false => Err(io::ErrorKind::WouldBlock.into()),
+    }
 }
 
 fn path<T: Intent>(state: &Path, id: &str) -> PathBuf {

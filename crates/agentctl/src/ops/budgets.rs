@@ -6,7 +6,13 @@ mod look;
 pub(crate) use keep::{due, keep, sweep};
 pub(crate) use look::attach;
 
-use super::{Here, dirs::unwritable, hold, status::status};
+use super::{
+    Here,
+    dirs::unwritable,
+    exact::{self, exact},
+    hold,
+    status::status,
+};
 use crate::{
     error::{Error, Kind},
     intents::{
@@ -24,7 +30,17 @@ use agentctl_core::{
 };
 use jiff::Timestamp;
 use look::{Much, look};
-use std::{collections::BTreeMap, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long a budget may be in other hands before a person is told so.
+const MOMENT: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(10);
 
 /// Why this cannot be kept for any session of an agent.
 pub(crate) fn why_not(agent: &dyn Agent, wanted: &Order) -> Option<Error> {
@@ -56,7 +72,7 @@ pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Budgets, Error> {
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
         path: Some(path),
-        message: format!("this budget cannot be read, and is not kept: {why}; set it anew"),
+        message: format!("this budget cannot be read, and is not kept: {why}; remove it, and set it anew"),
     };
     let problems = found.broken.into_iter().map(problem).collect();
     Ok(wire::Budgets { schema: wire::SCHEMA, budgets, problems })
@@ -75,15 +91,17 @@ pub(crate) fn set(here: &Here, name: &str, wanted: &Order) -> Result<wire::Budge
         return Err(Error::new(Kind::Usage, "nothing is limited")
             .hint("--max-cost, --max-tokens, --max-turns or --idle-timeout"));
     }
-    let budget = put(&state, (&session.agent, &id), wanted, here.now())?;
+    let who = (session.agent.as_str(), id.as_str());
+    let budget = put(&state, who, (wanted, here.now()), |_| true)?;
     let seen = look(&here.again(), vec![budget], Much::All).pop();
     let seen = seen.expect("it is looked at");
     // Whoever has more again may use it: more of what held it.
     let last = seen.budget.crossed.last().map(|last| last.crossing.limit);
     let named = last.is_none_or(|limit| wanted.limits.of(limit).is_some());
     let free = named || seen.budget.action != OnBudget::Hold;
-    if session.halted && free && seen.budget.overrun(&seen.used).is_empty() {
-        hold::release(here, &session)?;
+    let ours = free && seen.budget.holds() && seen.budget.overrun(&seen.used).is_empty();
+    if let Some(session) = seen.session.filter(|one| one.halted && ours) {
+        let_go(here, &state, &session)?;
     }
     Ok(wire::Budget::new(&seen.budget, Some(&seen.used)))
 }
@@ -94,40 +112,55 @@ pub(crate) fn cancel(here: &Here, name: &str) -> Result<wire::Budget, Error> {
     adopt(here, &state);
     let id = budget_of(here, &state, name)?;
     let held = take(&state, &id)?.filter(|held| held.now.is_set()).ok_or_else(|| none(name))?;
-    let budget = Budget { cancelled_at: Some(here.again().now()), ..held.now.clone() };
+    let (now, ours) = (here.again().now(), held.now.holds());
+    let released_at = if ours { Some(now) } else { held.now.released_at };
+    let budget = Budget { cancelled_at: Some(now), released_at, ..held.now.clone() };
     held.change(&budget).map_err(|why| unwritable(&budgets::folder(&state), &why))?;
-    let session = status(&here.again(), &budget.session, Depth::Glance).ok();
-    let session = session.map(|found| found.session).filter(|session| session.halted);
-    if let Some(session) = session.filter(|_| budget.action == OnBudget::Hold) {
+    let session = exact(&here.again(), &budget.agent, &budget.session).ok().flatten();
+    if let Some(session) = session.filter(|one| one.halted && ours) {
         hold::release(here, &session)?;
     }
     Ok(wire::Budget::new(&budget, None))
 }
 
-/// Lets a session go on that was halted; the limit that it crossed does not halt it again.
-pub(crate) fn release(here: &Here, name: &str) -> Result<Session, Error> {
+/// Lets a session go on that was halted, and says whether its budget had done that; the limit that it crossed
+/// does not halt it again.
+pub(crate) fn release(here: &Here, name: &str) -> Result<(Session, bool), Error> {
     let session = status(here, name, Depth::Glance)?.session;
     if !session.halted {
         let what = format!("{} is not held", one_line(name));
         return Err(Error::new(Kind::No, what).hint("`agentctl list` shows what is halted"));
     }
-    // Before it goes on: the time that it was halted is no silence.
-    let state = places::known_state()?;
-    if let Some(id) = &session.id
-        && let Some(held) = take(&state, &budgets::name(&session.agent, id))?
-    {
-        let budget = Budget { released_at: Some(here.again().now()), ..held.now.clone() };
-        held.change(&budget).map_err(|why| unwritable(&budgets::folder(&state), &why))?;
-    }
-    hold::release(here, &session)?;
-    Ok(status(&here.again(), name, Depth::Glance)?.session)
+    let ours = let_go(here, &places::known_state()?, &session)?;
+    Ok((exact::again(&here.again(), &session)?, ours))
 }
 
-/// What a session has used up, if it must not go on before a person gives it more.
-pub(crate) fn spent(agent: &str, session: &str) -> Option<wire::Crossed> {
-    let found = budgets::all(&places::state()?).ok()?.all;
-    let own = found.into_iter().find(|one| one.agent == agent && one.session == session)?;
-    own.spent().map(wire::Crossed::new)
+fn let_go(here: &Here, state: &Path, session: &Session) -> Result<bool, Error> {
+    let mut ours = false;
+    // Before it goes on: the time that it was halted is no silence.
+    if let Some(id) = &session.id
+        && let Some(held) = take(state, &budgets::name(&session.agent, id))?
+    {
+        ours = held.now.holds();
+        let budget = Budget { released_at: Some(here.again().now()), ..held.now.clone() };
+        held.change(&budget).map_err(|why| unwritable(&budgets::folder(state), &why))?;
+    }
+    hold::release(here, session)?;
+    Ok(ours)
+}
+
+/// What a session has used up, if it must not go on before a person gives it more. Where nobody can read that,
+/// nobody may say that there is something left.
+pub(crate) fn spent(agent: &str, session: &str) -> Result<Option<wire::Crossed>, Error> {
+    let Some(state) = places::state() else { return Ok(None) };
+    let own = budgets::of(&state, agent, session).map_err(|why| {
+        let what = format!("cannot resume {}: its budget cannot be read: {why}", one_line(session));
+        let file = format!("{}.json", budgets::name(agent, session));
+        let file = budgets::folder(&state).join(file);
+        Error::new(Kind::Refused, what)
+            .hint(format!("make {} readable, or remove it", file.display()))
+    })?;
+    Ok(own.as_ref().and_then(Budget::spent).map(wire::Crossed::new))
 }
 
 /// What launches were given becomes their sessions' as soon as these have names, whoever was killed meanwhile.
@@ -140,26 +173,31 @@ pub(crate) fn adopt(here: &Here, state: &Path) {
     for launch in here.host().launches() {
         let (Some(order), Some(session)) = (&launch.budget, &launch.session) else { continue };
         let own = known.get(&budgets::name(&launch.agent, session));
-        let newer = own.is_none_or(|own| {
+        let is_older = |own: &Budget| {
             own.set_at < launch.at && own.cancelled_at.is_none_or(|at| at < launch.at)
-        });
+        };
         // One that was taken away is remembered for as long: it does not come back.
-        if newer && now.duration_since(launch.at).abs() < KEPT {
-            let _ = put(state, (&launch.agent, session), order, launch.at); // the next one does
+        if own.is_none_or(is_older) && now.duration_since(launch.at).abs() < KEPT {
+            let who = (launch.agent.as_str(), session.as_str());
+            let _ = put(state, who, (order, launch.at), is_older); // the next one does
         }
     }
 }
 
+/// Sets limits, unless what is there by then must stay as it is.
 fn put(
     state: &Path,
     (agent, session): (&str, &str),
-    wanted: &Order,
-    at: Timestamp,
+    (wanted, at): (&Order, Timestamp),
+    may_change: impl Fn(&Budget) -> bool,
 ) -> Result<Budget, Error> {
     let unwritten = |why: io::Error| unwritable(&budgets::folder(state), &why);
     let id = budgets::name(agent, session);
     loop {
         if let Some(held) = take(state, &id)? {
+            if !may_change(&held.now) {
+                return Ok(held.now); // somebody was quicker
+            }
             let budget = held.now.clone().with(wanted, at);
             held.change(&budget).map_err(unwritten)?;
             return Ok(budget);
@@ -186,8 +224,18 @@ fn put(
     }
 }
 
+/// Whoever keeps it is given a moment to write down what it did.
 fn take(state: &Path, id: &str) -> Result<Option<Held>, Error> {
-    Held::take(state, id).map_err(|why| match why.kind() {
+    let until = Instant::now() + MOMENT;
+    let held = loop {
+        match Held::take(state, id) {
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => {
+                thread::sleep(TICK);
+            }
+            held => break held,
+        }
+    };
+    held.map_err(|why| match why.kind() {
         io::ErrorKind::WouldBlock => {
             let what = format!("budget {id} was crossed, and is being acted on, or changed");
             Error::new(Kind::Refused, what).hint("`agentctl budget list` says what came of it")

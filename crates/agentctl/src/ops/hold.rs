@@ -1,11 +1,11 @@
 //! Halts a session where it is, and lets it go on: its processes, and all that they started.
 
-use super::{Here, status::status, stop};
+use super::{Here, exact, stop};
 use crate::{
     error::{Error, Kind},
     host::{self, Refused},
 };
-use agentctl_core::{agent::Depth, evidence::Role, ident::ProcKey, wire::Session};
+use agentctl_core::{evidence::Role, ident::ProcKey, wire::Session};
 use std::{
     thread,
     time::{Duration, Instant},
@@ -15,10 +15,10 @@ use std::{
 const HEEDED: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(10);
 
-/// Halts the session of this name, if it lives.
-pub(super) fn hold(here: &Here, name: &str) -> Result<(), Error> {
+/// Halts this very session, if it lives.
+pub(super) fn hold(here: &Here, session: &Session) -> Result<(), Error> {
     let seen = here.again();
-    let session = status(&seen, name, Depth::Glance)?.session;
+    let session = exact::again(&seen, session)?;
     if !session.live {
         return Ok(());
     }
@@ -26,11 +26,16 @@ pub(super) fn hold(here: &Here, name: &str) -> Result<(), Error> {
         let why = "its process has other sessions too, or will have";
         return Err(refuse("hold", &session, why).hint("`stop` ends its turn alone"));
     }
-    if let Some((why, hint)) = stop::why_not(seen.host(), &session, name, false) {
+    if let Some((why, hint)) = stop::why_not(seen.host(), &session, &stop::name_of(&session), false) {
         return Err(refuse("hold", &session, &why).hint(hint));
     }
-    each(&session, "hold", host::hold)?;
-    settle(here, &session, true)
+    let held = each(&session, "hold", host::hold).and_then(|()| settle(here, &session, true));
+    held.inspect_err(|_| {
+        // Half of it halted helps nobody; what somebody else had halted stays so.
+        if !session.halted {
+            let _ = each(&session, "release", host::release);
+        }
+    })
 }
 
 /// Lets it go on. What is not halted is as it should be.
@@ -44,13 +49,14 @@ fn each(
     what: &str,
     act: fn(&ProcKey) -> Result<(), Refused>,
 ) -> Result<(), Error> {
+    let mut failed = None;
     for key in stop::holders(session) {
         match act(&key) {
             Ok(()) | Err(Refused::Gone) => {}
-            Err(why) => return Err(refuse(what, session, &why.to_string())),
+            Err(why) => failed = failed.or(Some(why)),
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), |why| Err(refuse(what, session, &why.to_string())))
 }
 
 /// Waits until the kernel shows it.

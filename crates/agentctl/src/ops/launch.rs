@@ -150,7 +150,7 @@ fn can_be_kept(ask: &Ask) -> Result<(), Error> {
         return Err(why);
     }
     let Some(before) = ask.earlier.as_ref().filter(|before| !before.fork) else { return Ok(()) };
-    let Some(spent) = budgets::spent(ask.agent.card().name, &before.id) else { return Ok(()) };
+    let Some(spent) = budgets::spent(ask.agent.card().name, &before.id)? else { return Ok(()) };
     if ask.budget.is_some_and(|order| order.limits.of(spent.limit).is_some()) {
         return Ok(());
     }

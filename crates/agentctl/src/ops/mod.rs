@@ -11,6 +11,7 @@ pub(crate) mod diff;
 mod dirs;
 pub(crate) mod doctor;
 pub(crate) mod events;
+mod exact;
 mod fifo;
 pub(crate) mod fuses;
 pub(crate) mod gauges;

@@ -1,6 +1,6 @@
 //! Ends a session: the processes that have it loaded, and what they started.
 
-use super::{Here, command::said, interrupt::interrupt, list, status::status};
+use super::{Here, command::said, exact, interrupt::interrupt, list, status::status};
 use crate::{
     error::{Error, Kind},
     host::{self, How, Refused, end},
@@ -77,7 +77,7 @@ pub(crate) fn stop_one(
         if session.state == StateName::Idle {
             return Ok(certificate(session, true));
         }
-        if let Some((session, asked)) = interrupt(here, name, manner.grace)? {
+        if let Some((session, asked)) = interrupt(here, &session, manner.grace)? {
             return Ok(Certificate { asked: Some(asked), ..certificate(session, false) });
         }
     }
@@ -87,7 +87,7 @@ pub(crate) fn stop_one(
         Some(words) => natively(here, agent, words, &session, manner)?,
         None => by_signal(agent, &session, manner)?,
     };
-    let after = ended_within(here, name, manner.grace).unwrap_or_else(|| session.clone());
+    let after = ended_within(here, &session, manner.grace).unwrap_or_else(|| session.clone());
     let asked = native.map(|words| Asked {
         call: format!("{} {}", agent.card().binary, words.join(" ")),
         process: session.process.clone(),
@@ -101,12 +101,12 @@ pub(crate) fn stop_one(
 
 /// The session once it has ended, or as it is after this time: what started its process, and ends
 /// behind it, is taken for its holder meanwhile.
-fn ended_within(here: &Here, name: &str, time: Duration) -> Option<Session> {
+fn ended_within(here: &Here, session: &Session, time: Duration) -> Option<Session> {
     let until = Instant::now() + time;
     loop {
-        let session = status(&here.again(), name, Depth::Glance).ok()?.session;
-        if !session.live || Instant::now() >= until {
-            return Some(session);
+        let now = exact::again(&here.again(), session).ok()?;
+        if !now.live || Instant::now() >= until {
+            return Some(now);
         }
         thread::sleep(TICK);
     }
@@ -292,6 +292,9 @@ fn natively(
     command.args(words).envs(own.unwrap_or_default());
     let line = format!("{} {}", agent.card().binary, words.join(" "));
     if let Err(why) = said(&mut command, NATIVE) {
+        if let Some(key) = key.as_ref().filter(|_| session.halted) {
+            let _ = host::hold(key); // it was not to go on
+        }
         return Err(refuse(session, &format!("`{line}` {why}")).hint("give that command yourself"));
     }
     let until = Instant::now() + manner.grace;

@@ -10,6 +10,7 @@ use crate::{
     ops::{
         Here,
         dirs::unwritable,
+        exact,
         hold,
         list::{self, Ask},
         stop::{self, Manner},
@@ -20,6 +21,7 @@ use agentctl_core::{
     budget::{Budget, Crossed, Crossing, OnBudget},
     ident::ProcKey,
     observe::History,
+    text::excerpt,
     wire::Session,
 };
 use std::{
@@ -103,14 +105,14 @@ pub(crate) fn keep(here: &Here, id: &str) -> Result<Option<(Budget, Vec<Crossed>
         return Ok(None);
     }
     let (action, at) = (held.now.action, here.again().now());
-    let problem = act(here, action, session).err();
+    let problem = act(here, action, session).err().and_then(|why| excerpt(&why));
     let (mut budget, mut new) = (held.now.clone(), Vec::new());
     for crossing in undone {
         let crossed = Crossed { crossing, at, action, problem: problem.clone() };
         match budget.crossed.iter_mut().find(|one| one.crossing.is(&crossing)) {
             Some(known) => known.problem.clone_from(&problem), // it was told
             None => {
-                budget.crossed.push(crossed.clone());
+                budget.saw(crossed.clone());
                 new.push(crossed);
             }
         }
@@ -129,9 +131,10 @@ fn act(here: &Here, action: OnBudget, session: &Session) -> Result<(), String> {
         OnBudget::Stop | OnBudget::Hold if !session.live => Ok(()),
         OnBudget::Stop => {
             let manner = Manner { grace: GRACE, force: false };
-            stop::stop(&here.again(), &stop::name_of(session), manner).map(drop)
+            exact::again(&here.again(), session)
+                .and_then(|now| stop::stop_one(&here.again(), now, manner).map(drop))
         }
-        OnBudget::Hold => hold::hold(here, &stop::name_of(session)),
+        OnBudget::Hold => hold::hold(here, session),
     };
     match done {
         Err(why) if why.kind != Kind::NoSession => Err(why.message),

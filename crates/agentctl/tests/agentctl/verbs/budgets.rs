@@ -208,6 +208,29 @@ fn a_session_that_uses_more_is_stopped() {
     assert_eq!(home.run(&dry).code, Some(0));
     assert_eq!(home.run(&["budget", "cancel", &session]).code, Some(0));
     assert_eq!(home.run(&["resume", &session, "more", "--dry-run"]).code, Some(0));
+    // Where nobody can read what it may use, nobody says that something is left.
+    let name = all(home)[0]["id"].as_str().expect("a name").to_owned();
+    home.write(format!("{FOLDER}/{name}.json"), "{");
+    agents.own();
+    let torn = home.run(&["resume", &session, "more", "--dry-run"]);
+    assert!(torn.code == Some(5) && torn.stderr.contains("cannot be read"), "{torn:#?}");
+}
+
+/// A person's Ctrl-Z is no budget's: more that is allowed does not wake it, and a release says whose it was.
+#[test]
+fn what_a_person_halted_stays_halted() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let (session, pid) = launch(&agents, &["--max-turns", "5", "--on-budget", "hold"]);
+    kill_process(Pid::from_raw(pid).expect("a pid"), Signal::STOP).expect("our process");
+    until("a process that is halted", || is_halted(pid).then_some(()));
+    set(home, &session, &["--max-turns", "9"]);
+    assert!(is_halted(pid));
+    assert_eq!(home.run(&["budget", "cancel", &session]).code, Some(0));
+    assert!(is_halted(pid));
+    let released = home.run(&["budget", "release", &session]);
+    assert!(released.stderr.contains("no budget had halted it"), "{released:#?}");
+    assert!(!is_halted(pid));
 }
 
 /// What is held is shown as it is, goes on when a person says so, and can be stopped where it is.
