@@ -95,16 +95,9 @@ mod tests {
 
     fn look(second: i64, budgets: &[Budget]) -> Look {
         Look {
-            at: at(second),
-            agents: Vec::new(),
             full: true,
-            sessions: Vec::new(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
             budgets: budgets.to_vec(),
-            machine: String::new(),
+            ..Look::nothing(at(second))
         }
     }
 

@@ -6,7 +6,7 @@ use super::{
     hash,
     locks::Held,
     mark::Counts,
-    telling::{Telling, Told},
+    telling::{Telling, Told, left},
 };
 use crate::{
     derive::{State, Verdict},
@@ -214,14 +214,6 @@ impl Cursor {
     }
 }
 
-impl Look {
-    /// It should be here, and is not.
-    pub fn misses(&self, key: &Key, mark: &Mark) -> bool {
-        let found = self.sessions.iter().any(|seen| seen.key == *key);
-        !mark.is_over() && !found && self.agents.contains(&key.agent)
-    }
-}
-
 /// What was written before this moment has been read.
 fn recent(look: &Look) -> Timestamp {
     look.at.saturating_sub(SLACK).unwrap_or(look.at)
@@ -248,10 +240,6 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
             Mark { state: mark.state.filter(|s| *s != StateName::Unknown), ..over },
         );
     }
-    let (left, state) = match mark.state {
-        Some(StateName::Working | StateName::Waiting) => (State::Died, StateName::Died),
-        _ => (State::Done, StateName::Done),
-    };
     let known = look.missed.iter().find(|(missed, _)| missed == key).map(|(_, session)| session);
     let around = Around {
         host: look.machine.clone(),
@@ -262,14 +250,36 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
         ..Around::default()
     };
     let id = (!key.is_unnamed()).then(|| key.id.clone());
-    let session = unrecorded((&key.agent, id), left, around);
+    let ended = look.shows_gone(mark) || look.shows_left(mark);
+    let after = if ended { left(mark.state) } else { StateName::Unknown };
+    let session = unrecorded((&key.agent, id), (vanished(after), !ended), around);
     let mut telling = Telling::new(key, &session, mark.clone());
-    telling.end(look.at, state);
+    match ended {
+        true => telling.end(look.at, after),
+        false => telling.lose(look.at),
+    }
     (telling.told, telling.mark)
 }
 
-/// A session that has ended and left no record.
-fn unrecorded((agent, id): (&str, Option<String>), state: State, around: Around) -> Session {
+/// The state of a session of which only its mark is left.
+fn vanished(state: StateName) -> State {
+    match state {
+        StateName::Working | StateName::Waiting | StateName::Unknown => {
+            State::Unknown("nothing of it is found any more".to_owned())
+        }
+        StateName::Idle | StateName::Done => State::Done,
+        StateName::Failed => State::Failed("failed".to_owned()),
+        StateName::Stopped => State::Stopped,
+        StateName::Died => State::Died,
+    }
+}
+
+/// A session that left no record.
+fn unrecorded(
+    (agent, id): (&str, Option<String>),
+    (state, live): (State, bool),
+    around: Around,
+) -> Session {
     let seen = Evidence {
         agent: agent.to_owned(),
         id,
@@ -283,7 +293,7 @@ fn unrecorded((agent, id): (&str, Option<String>), state: State, around: Around)
         stop: None,
         prompted: None,
     };
-    Session::new(seen, Verdict { state, live: false, because: Vec::new() }, around)
+    Session::new(seen, Verdict { state, live, because: Vec::new() }, around)
 }
 
 /// A session of which our receipts alone know that it was there, and how it exited.
@@ -302,7 +312,7 @@ pub fn witnessed(launch: &Launched, machine: &str) -> Option<Session> {
         launch: Some(launch.clone()),
         ..Around::default()
     };
-    Some(unrecorded((&launch.agent, launch.session.clone()), state, around))
+    Some(unrecorded((&launch.agent, launch.session.clone()), (state, false), around))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -101,16 +101,9 @@ mod tests {
 
     fn look(second: i64, fuses: &[Fuse]) -> Look {
         Look {
-            at: at(second),
-            agents: Vec::new(),
             full: true,
-            sessions: Vec::new(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
             fuses: fuses.to_vec(),
-            budgets: Vec::new(),
-            machine: String::new(),
+            ..Look::nothing(at(second))
         }
     }
 

@@ -9,7 +9,7 @@ use agentctl_core::{
     agent::{Agent, Depth},
     agents,
     event::{self, Cursor, Key, Look, Seen},
-    host::Host,
+    host::{Host, Table},
     ident::ProcKey,
     observe::{Candidate, History, Survey, Teller},
     receipt::Launched,
@@ -50,6 +50,8 @@ struct Part {
     agent: &'static str,
     /// All that it keeps could be asked: what is not here is gone.
     whole: bool,
+    /// All that was written since is here.
+    listed: bool,
     sessions: Vec<Seen>,
     stores: Vec<PathBuf>,
     tellers: Vec<Teller>,
@@ -80,16 +82,10 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     let (state, machine) = (places::state(), here.host().machine().to_owned());
     let mut looked = Looked {
         look: Look {
-            at,
-            agents: Vec::new(),
             full: full && answers.late.is_empty(),
-            sessions: Vec::new(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
-            budgets: Vec::new(),
+            processes: here.host().table().ok().map(living),
             machine,
+            ..Look::nothing(at)
         },
         processes: Vec::new(),
         stores: Vec::new(),
@@ -120,10 +116,10 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
 
 impl Looked {
     fn add(&mut self, part: Part, at: Timestamp) {
-        let Part { agent, whole, sessions, stores, tellers, problems } = part;
+        let Part { agent, whole, listed, sessions, stores, tellers, problems } = part;
         self.tellers.extend(tellers.into_iter().map(|teller| (agent, teller)));
         self.look.agents.extend(whole.then(|| agent.to_owned()));
-        self.look.full &= whole;
+        self.look.full &= listed;
         self.stores.extend(stores.into_iter().map(|store| (agent, store)));
         self.problems.extend(problems);
         for Seen { session, .. } in &sessions {
@@ -191,9 +187,16 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
     join_unnamed(&mut joined, |_| agent.card().infers);
     seen.retain(|seen| seen.session.id.is_some() || joined.contains(&seen.session));
     let unread = unread.into_iter().flatten().collect();
-    let (stores, whole) = (survey.stores.clone(), survey.is_whole());
+    let stores = survey.stores.clone();
+    let (whole, listed) = (survey.is_whole(), survey.is_listed());
     let problems = observe::problems(&mut survey, unread);
-    Part { agent: name, whole, sessions: seen, stores, tellers: Vec::new(), problems }
+    Part { agent: name, whole, listed, sessions: seen, stores, tellers: Vec::new(), problems }
+}
+
+/// Whoever does anything still.
+fn living(table: &Table) -> Vec<ProcKey> {
+    let live = table.processes.iter().filter(|process| !process.zombie);
+    live.map(|process| table.key(process)).collect()
 }
 
 fn unreadable(agent: &str, session: &Session, why: &std::io::Error) -> Problem {

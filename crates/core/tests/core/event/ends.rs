@@ -1,0 +1,146 @@
+//! When a session that is not found has ended, and what is told of locks and fuses meanwhile.
+
+use super::world::at;
+use agentctl_core::{
+    derive::{Idle, State, Verdict},
+    event::{Cursor, Key, Look, Seen, Step, Story, What},
+    evidence::{Evidence, Holder, Reading, Tool},
+    ident::ProcKey,
+    proof::{Fact, Rule, Source},
+    wire::{Around, Event, EventKind, Session, StateName},
+};
+
+const AGENT: &str = "claude-code";
+
+fn process(pid: u32) -> ProcKey {
+    ProcKey { pid, start: 7, boot: "b".into() }
+}
+
+/// A session that these processes have loaded, each with the second in which it began.
+fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
+    let holder = |(pid, began): &(u32, i64)| {
+        let trail = Source::Alive { process: process(*pid) };
+        let (key, since) = (process(*pid), at(*began));
+        Holder { key, since, role: None, shared: false, halted: false, trail, says: None }
+    };
+    let began = |(pid, began): &(u32, i64)| {
+        let source = Source::Alive { process: process(*pid) };
+        Fact::new(Rule::HolderAlive, "alive", source).at(at(*began))
+    };
+    let seen = Evidence {
+        agent: AGENT.into(),
+        id: id.map(str::to_owned),
+        record: Reading::Absent,
+        holders: holders.iter().map(holder).collect(),
+        lost: Vec::new(),
+        suspects: Vec::new(),
+        absence: None,
+        blind: None,
+        tool: Tool::NotAsked,
+        stop: None,
+        prompted: None,
+    };
+    let because = holders.iter().map(began).collect();
+    let verdict = Verdict { state, live: !holders.is_empty(), because };
+    Session::new(seen, verdict, Around::default())
+}
+
+fn seen(session: Session, steps: &[(i64, What)]) -> Seen {
+    let step = |(second, what): &(i64, What)| Step { at: at(*second), what: *what, upto: 0 };
+    let story = Story { steps: steps.iter().map(step).collect(), ..Story::default() };
+    Seen { key: Key::of(&session, false), session, story, settled: true }
+}
+
+/// What is seen while these processes live.
+fn look(second: i64, sessions: &[Seen], live: Option<&[u32]>) -> Look {
+    Look {
+        agents: vec![AGENT.into()],
+        full: true,
+        processes: live.map(|live| live.iter().map(|pid| process(*pid)).collect()),
+        sessions: sessions.to_vec(),
+        ..Look::nothing(at(second))
+    }
+}
+
+fn told(events: &[Event]) -> Vec<(EventKind, Option<StateName>)> {
+    events.iter().map(|event| (event.kind, event.after)).collect()
+}
+
+const IDLE: State = State::Idle(Idle::BetweenTurns);
+
+fn unnamed() -> State {
+    State::Unknown("its process has named no session".into())
+}
+
+/// Whoever is not found has ended only if the kernel shows that its process is gone.
+#[test]
+fn who_is_missing_has_ended_if_its_process_has() {
+    let (ended, changed) = (EventKind::Ended, EventKind::Changed);
+    let table: [(Option<&str>, State, Option<&[u32]>, EventKind, StateName); 8] = [
+        (Some("s"), IDLE, Some(&[2]), ended, StateName::Done),
+        (Some("s"), State::Working, Some(&[2]), ended, StateName::Died),
+        (None, unnamed(), Some(&[2]), ended, StateName::Unknown),
+        (Some("s"), State::Unknown("x".into()), Some(&[2]), ended, StateName::Unknown),
+        (Some("s"), IDLE, Some(&[1, 2]), changed, StateName::Unknown),
+        (Some("s"), State::Working, Some(&[1]), changed, StateName::Unknown),
+        (Some("s"), IDLE, None, changed, StateName::Unknown),
+        (Some("s"), State::Working, None, changed, StateName::Unknown),
+    ];
+    for (id, state, live, kind, after) in table {
+        let before = seen(session(id, state.clone(), &[(1, 0)]), &[]);
+        let mut cursor = Cursor::now(&look(10, &[before], Some(&[1, 2])));
+        let events = cursor.tell(&look(20, &[], live));
+        assert_eq!(told(&events), [(kind, Some(after))], "{id:?} {state:?} {live:?}");
+        assert_eq!(cursor.tell(&look(30, &[], live)), [], "{id:?} {state:?} {live:?}");
+        if kind == changed {
+            let events = cursor.tell(&look(40, &[], Some(&[])));
+            assert_eq!(told(&events), [(ended, Some(StateName::Unknown))]);
+        }
+        assert_eq!(cursor.tell(&look(50, &[], Some(&[]))), []);
+        assert!(cursor.marks.values().all(|mark| mark.is_over()), "{:?}", cursor.marks);
+    }
+}
+
+/// An agent whose store cannot all be read hides no end of a process that named nothing.
+#[test]
+fn a_store_that_is_closed_hides_ends_of_sessions_alone() {
+    let named = seen(session(Some("s"), IDLE, &[(1, 0)]), &[]);
+    let nobody = seen(session(None, unnamed(), &[(2, 0)]), &[]);
+    let mut cursor = Cursor::now(&look(10, &[named, nobody], Some(&[1, 2])));
+    let closed = Look { agents: Vec::new(), full: false, ..look(20, &[], Some(&[])) };
+    let events = cursor.tell(&closed);
+    assert_eq!(told(&events), [(EventKind::Ended, Some(StateName::Unknown))]);
+    let events = cursor.tell(&look(30, &[], Some(&[])));
+    assert_eq!(told(&events), [(EventKind::Ended, Some(StateName::Done))]);
+}
+
+/// A process that has loaded another session has left this one.
+#[test]
+fn who_went_on_with_another_has_left() {
+    let before = seen(session(Some("s"), IDLE, &[(1, 0)]), &[]);
+    let after = seen(session(Some("t"), IDLE, &[(1, 0)]), &[]);
+    let mut cursor = Cursor::now(&look(10, &[before], Some(&[1])));
+    let events = cursor.tell(&look(20, &[after], Some(&[1])));
+    let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
+    assert!(kinds.contains(&EventKind::Ended) && kinds.contains(&EventKind::Started), "{kinds:?}");
+}
+
+/// What one process leaves and another has had loaded meanwhile goes on.
+#[test]
+fn no_exit_ends_what_another_has_loaded() {
+    let both = seen(session(Some("s"), IDLE, &[(1, 0), (2, 5)]), &[]);
+    let exited = [(15, What::Exited)];
+    for (holder, live, ends) in [
+        ((2, 5), &[2][..], false), // it was there before
+        ((2, 18), &[2], true),     // it came after
+        ((3, 18), &[1, 3], false), // the exit is another launch's: the one that was told lives
+    ] {
+        let mut cursor = Cursor::now(&look(10, std::slice::from_ref(&both), Some(&[1, 2])));
+        let steps = if live.contains(&1) { &[][..] } else { &exited[..] };
+        let rest = seen(session(Some("s"), IDLE, &[holder]), steps);
+        let events = cursor.tell(&look(20, &[rest], Some(live)));
+        let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
+        let expected = if ends { vec![EventKind::Ended, EventKind::Started] } else { vec![] };
+        assert_eq!(kinds, expected, "{holder:?}");
+    }
+}
