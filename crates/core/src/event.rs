@@ -104,6 +104,8 @@ pub struct Look {
     pub missed: Vec<(Key, Session)>,
     /// What is locked by them, and by people.
     pub locks: Vec<Lock>,
+    /// What people have locked was read.
+    pub people: bool,
     /// Every fuse that can be read; one that is not here may be broken.
     pub fuses: Vec<Fuse>,
     /// Every budget that can be read.
@@ -124,6 +126,7 @@ impl Look {
             spared: Vec::new(),
             missed: Vec::new(),
             locks: Vec::new(),
+            people: false,
             fuses: Vec::new(),
             budgets: Vec::new(),
             machine: String::new(),

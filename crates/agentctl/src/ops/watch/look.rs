@@ -101,6 +101,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     looked.look.budgets = budgets.map(|found| found.all).unwrap_or_default();
     match state.map(|state| locks::of_people(&state, None)) {
         Some(Ok((manual, problems))) => {
+            looked.look.people = problems.is_empty();
             looked.look.locks.extend(manual);
             looked.problems.extend(problems);
         }

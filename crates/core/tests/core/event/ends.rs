@@ -7,7 +7,7 @@ use agentctl_core::{
     evidence::{Evidence, Holder, Reading, Tool},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
-    wire::{Around, Event, EventKind, Session, StateName},
+    wire::{Around, Event, EventKind, Lock, LockKind, Session, StateName},
 };
 
 const AGENT: &str = "claude-code";
@@ -143,4 +143,50 @@ fn no_exit_ends_what_another_has_loaded() {
         let expected = if ends { vec![EventKind::Ended, EventKind::Started] } else { vec![] };
         assert_eq!(kinds, expected, "{holder:?}");
     }
+}
+
+fn lock(kind: LockKind, whose: Option<&str>) -> Lock {
+    let manual = kind == LockKind::Manual;
+    Lock {
+        directory: "/work".into(),
+        kind,
+        session_id: whose.filter(|_| !manual).map(str::to_owned),
+        agent: (!manual).then(|| AGENT.to_owned()),
+        pid: None,
+        by: whose.filter(|_| manual).map(str::to_owned),
+        reason: None,
+        since: at(1),
+    }
+}
+
+/// A lock is released when that is known, and not when nobody could look.
+#[test]
+fn a_lock_that_is_not_seen_is_not_released() {
+    let here = |cwd: Option<&str>, state: State, holders: &[(u32, i64)]| {
+        let session = session(Some("s"), state, holders);
+        seen(Session { cwd: cwd.map(Into::into), ..session }, &[])
+    };
+    let works = here(Some("/work"), IDLE, &[(1, 0)]);
+    let nobody = seen(session(None, unnamed(), &[(2, 0)]), &[]);
+    let locks = vec![
+        lock(LockKind::Session, Some("s")),
+        lock(LockKind::Session, None),
+        lock(LockKind::Manual, Some("ada")),
+    ];
+    let first = Look { locks, ..look(10, &[works, nobody.clone()], Some(&[1, 2])) };
+    let released = |sessions: &[Seen], live: &[u32], people: bool| {
+        let mut cursor = Cursor::now(&first);
+        let events = cursor.tell(&Look { people, ..look(20, sessions, Some(live)) });
+        let events = events.into_iter().filter(|event| event.kind == EventKind::LockReleased);
+        let whose = events.filter_map(|event| event.lock.map(|lock| lock.session_id.or(lock.by)));
+        whose.flatten().collect::<Vec<_>>()
+    };
+    let unseen = here(None, IDLE, &[(1, 0)]);
+    assert_eq!(released(&[unseen.clone(), nobody.clone()], &[1, 2], false), [""; 0]);
+    assert_eq!(released(&[unseen, nobody.clone()], &[1, 2], true), ["ada"]);
+    let elsewhere = here(Some("/other"), IDLE, &[(1, 0)]);
+    assert_eq!(released(&[elsewhere, nobody.clone()], &[1, 2], false), ["s"]);
+    assert_eq!(released(&[here(Some("/work"), State::Done, &[])], &[2], false), ["s"]);
+    assert_eq!(released(&[nobody.clone()], &[2], false), ["s"], "its process is gone");
+    assert_eq!(released(&[nobody], &[1, 2], false), [""; 0], "its process lives");
 }
