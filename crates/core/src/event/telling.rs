@@ -257,7 +257,8 @@ impl<'a> Telling<'a> {
             return;
         }
         if kind == EventKind::Waiting && !runs {
-            self.mark.counts.working += 1; // its turn began unseen
+            let working = &mut self.mark.counts.working;
+            *working = working.saturating_add(1); // its turn began unseen
         }
         self.mark.need = need;
         self.say(kind, at, state);
@@ -282,8 +283,9 @@ impl<'a> Telling<'a> {
     fn id(&mut self, kind: EventKind) -> String {
         let counts = &mut self.mark.counts;
         let next = |count: &mut u32| {
-            *count += 1;
-            Some(*count - 1)
+            let told = *count;
+            *count = told.saturating_add(1);
+            Some(told)
         };
         let count = match kind {
             EventKind::Working => next(&mut counts.working),

@@ -140,7 +140,9 @@ impl Life {
         let known = |line: &&(Timestamp, What)| line.0 <= floor;
         let begin = mark.map_or_else(
             || self.lines.iter().take_while(known).count(),
-            |mark| usize::try_from(mark.upto).expect("small"),
+            |mark| {
+                usize::try_from(mark.upto).map_or(self.lines.len(), |at| at.min(self.lines.len()))
+            },
         );
         let closed = self.lines[..begin].iter().rev().find(|(_, what)| *what == What::Closed);
         let mut steps = Vec::new();
