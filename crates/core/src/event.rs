@@ -94,6 +94,8 @@ pub struct Look {
     pub agents: Vec<String>,
     /// All sessions that were written since the cursor's floor are here, not only those that live.
     pub full: bool,
+    /// Agents whose stores could not all be read: what they wrote since is told another time.
+    pub unread: Vec<String>,
     /// Every process that lives; `None` where the kernel did not tell.
     pub processes: Option<Vec<ProcKey>>,
     /// The sessions.
@@ -121,6 +123,7 @@ impl Look {
             at,
             agents: Vec::new(),
             full: false,
+            unread: Vec::new(),
             processes: None,
             sessions: Vec::new(),
             spared: Vec::new(),

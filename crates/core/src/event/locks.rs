@@ -51,7 +51,7 @@ impl Cursor {
                 continue;
             }
             self.locks.push(held.clone());
-            let new = held.kind == LockKind::Manual && held.since > self.floor;
+            let new = held.kind == LockKind::Manual && held.since > self.news;
             if !self.whole && !new {
                 continue; // it may have been there before
             }

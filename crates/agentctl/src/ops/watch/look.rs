@@ -22,6 +22,8 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 /// How long all agents together may take; who is later is looked at the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// And how long where nobody looked for a while, as after the machine slept.
+const LONG: Duration = Duration::from_secs(30);
 /// A watcher that runs is never further behind than this.
 const RECENT: SignedDuration = SignedDuration::from_mins(8);
 
@@ -30,6 +32,8 @@ pub(super) struct Ask {
     pub(super) chosen: Vec<&'static dyn Agent>,
     /// What has ended since the cursor's floor, too.
     pub(super) full: bool,
+    /// Nobody looked before: it may take as long as it takes.
+    pub(super) first: bool,
     /// Only as it is: nothing of what was before.
     pub(super) only_now: bool,
     /// Processes whose way to tell of changes need not be asked for.
@@ -60,15 +64,19 @@ struct Part {
 
 /// Looks.
 pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
+    let Ask { chosen, full, first, only_now, known } = ask;
     // Whoever was away for long has long to read.
     let away = here.again().now().duration_since(cursor.floor) > RECENT;
-    let here = if away { here.again() } else { here.again_within(PATIENCE) };
+    let here = match (away, first) {
+        (true, true) => here.again(),
+        (true, false) => here.again_within(LONG),
+        (false, _) => here.again_within(PATIENCE),
+    };
     let at = here.host().table().map_or_else(|_| here.now(), |table| table.taken);
-    let Ask { chosen, full, only_now, known } = ask;
     let marks = Arc::new(cursor.clone());
     let answers = observe::each(&here, &chosen, move |agent, host, env| {
         let history = match full && !only_now {
-            true => History::Since(marks.floor),
+            true => History::Since(marks.floor_of(agent.card().name)),
             false => History::Skip,
         };
         let survey = Survey::new(agent, host, env, history);
@@ -82,7 +90,8 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     let (state, machine) = (places::state(), here.host().machine().to_owned());
     let mut looked = Looked {
         look: Look {
-            full: full && answers.late.is_empty(),
+            full,
+            unread: answers.late.iter().map(|late| late.agent.clone()).collect(),
             processes: here.host().table().ok().map(living),
             machine,
             ..Look::nothing(at)
@@ -120,7 +129,7 @@ impl Looked {
         let Part { agent, whole, listed, sessions, stores, tellers, problems } = part;
         self.tellers.extend(tellers.into_iter().map(|teller| (agent, teller)));
         self.look.agents.extend(whole.then(|| agent.to_owned()));
-        self.look.full &= listed;
+        self.look.unread.extend((!listed).then(|| agent.to_owned()));
         self.stores.extend(stores.into_iter().map(|store| (agent, store)));
         self.problems.extend(problems);
         for Seen { session, .. } in &sessions {
@@ -141,10 +150,11 @@ fn unrecorded(part: &mut Part, cursor: &Cursor, host: &dyn Host, full: bool) {
     for launch in host.launches().iter().filter(own).filter(|one| !known.contains(&one.session)) {
         let Some(session) = event::witnessed(launch, host.machine()) else { continue };
         let key = Key::of(&session, agent.card().infers);
-        let recent = full && launch.exit.is_some_and(|exit| exit.at > cursor.floor);
+        let floor = cursor.floor_of(part.agent);
+        let recent = full && launch.exit.is_some_and(|exit| exit.at > floor);
         let from = match cursor.marks.get(&key) {
             Some(mark) if !mark.is_over() => From::Mark(mark),
-            None if recent => From::Time(cursor.floor),
+            None if recent => From::Time(floor),
             Some(_) | None => continue,
         };
         let story = story::story(agent, host, None, (from, [launch].into_iter()));
@@ -173,7 +183,7 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
         let from = match cursor.marks.get(&key) {
             _ if only_now => From::Now,
             Some(mark) => From::Mark(mark),
-            None => From::Time(cursor.floor),
+            None => From::Time(cursor.floor_of(name)),
         };
         let own = |launch: &&Launched| launch.agent == name && launch.session == session.id;
         let launches = host.launches().iter().filter(|_| session.id.is_some()).filter(own);

@@ -5,12 +5,19 @@ use agentctl_core::{
     derive::{Idle, State, Verdict},
     event::{Cursor, Key, Look, Seen, Step, Story, What},
     evidence::{Evidence, Holder, Reading, Tool},
+    fuse::{Action, Fuse, SCHEMA, Target},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
     wire::{Around, Event, EventKind, Lock, LockKind, Session, StateName},
 };
 
 const AGENT: &str = "claude-code";
+
+fn agent(mut seen: Seen, agent: &str) -> Seen {
+    seen.key.agent = agent.to_owned();
+    seen.session.agent = agent.to_owned();
+    seen
+}
 
 fn process(pid: u32) -> ProcKey {
     ProcKey { pid, start: 7, boot: "b".into() }
@@ -189,4 +196,63 @@ fn a_lock_that_is_not_seen_is_not_released() {
     assert_eq!(released(&[here(Some("/work"), State::Done, &[])], &[2], false), ["s"]);
     assert_eq!(released(&[nobody.clone()], &[2], false), ["s"], "its process is gone");
     assert_eq!(released(&[nobody], &[1, 2], false), [""; 0], "its process lives");
+}
+
+/// From a time on, what people asked for between two steps of sessions is told with them.
+#[test]
+fn a_fuse_is_told_however_far_sessions_are() {
+    let first =
+        seen(session(Some("a"), State::Done, &[]), &[(100, What::Opened), (101, What::Closed)]);
+    let last =
+        seen(session(Some("b"), State::Done, &[]), &[(300, What::Opened), (301, What::Closed)]);
+    let fuse = Fuse {
+        schema: SCHEMA,
+        id: "f-1".into(),
+        target: Target::Directory("/work".into()),
+        set_at: at(200),
+        deadline: at(900),
+        extended_at: None,
+        action: Action::Event,
+        limit: None,
+        label: None,
+        fired: None,
+        cancelled_at: None,
+    };
+    let locks = vec![lock(LockKind::Manual, Some("ada"))];
+    let look =
+        Look { fuses: vec![fuse], locks, people: true, ..look(500, &[first, last], Some(&[])) };
+    let mut cursor = Cursor::since(at(0));
+    let events = cursor.tell(&look);
+    let kinds = |events: &[Event]| events.iter().map(|event| event.kind).collect::<Vec<_>>();
+    assert!(kinds(&events).ends_with(&[EventKind::LockTaken, EventKind::FuseSet]), "{events:#?}");
+    let sessions = events.iter().filter(|event| event.session.is_some());
+    for event in sessions {
+        let mut rest = Cursor::from_text(&event.cursor).expect("our own text");
+        let rest = kinds(&rest.tell(&look));
+        assert!(rest.ends_with(&[EventKind::LockTaken, EventKind::FuseSet]), "{rest:?}");
+    }
+    assert_eq!(cursor.tell(&Look { sessions: Vec::new(), ..look }), []);
+}
+
+/// A store that cannot be read holds nobody back but its own agent.
+#[test]
+fn only_who_cannot_be_read_stays_behind() {
+    let mut cursor = Cursor::now(&Look { unread: vec!["codex".into()], ..look(0, &[], Some(&[])) });
+    let ended =
+        seen(session(Some("a"), State::Done, &[]), &[(100, What::Opened), (101, What::Closed)]);
+    let closed = |second, sessions: &[Seen]| Look {
+        unread: vec!["codex".into()],
+        ..look(second, sessions, Some(&[]))
+    };
+    assert!(!cursor.tell(&closed(110, std::slice::from_ref(&ended))).is_empty());
+    assert_eq!(cursor.tell(&closed(1000, &[])), []);
+    assert!(cursor.marks.is_empty(), "it is over, and below the floor");
+    assert_eq!((cursor.floor_of(AGENT), cursor.floor_of("codex")), (at(940), at(0)));
+    let mut cursor = Cursor::from_text(&cursor.to_text()).expect("our own text");
+    let hidden = agent(ended, "codex");
+    let open =
+        Look { agents: vec![AGENT.into(), "codex".into()], ..look(1010, &[hidden], Some(&[])) };
+    let kinds: Vec<_> = cursor.tell(&open).iter().map(|event| event.kind).collect();
+    assert!(kinds.contains(&EventKind::Working) && kinds.contains(&EventKind::Idle), "{kinds:?}");
+    assert_eq!(cursor.floor_of("codex"), cursor.floor_of(AGENT));
 }
