@@ -21,6 +21,7 @@ use crate::{
     budget::Budget,
     evidence::Need,
     fuse::Fuse,
+    ident::ProcKey,
     proof::Rule,
     wire::{Event, EventKind, Lock, Session, StateName},
 };
@@ -93,6 +94,10 @@ pub struct Look {
     pub agents: Vec<String>,
     /// All sessions that were written since the cursor's floor are here, not only those that live.
     pub full: bool,
+    /// Agents whose stores could not all be read: what they wrote since is told another time.
+    pub unread: Vec<String>,
+    /// Every process that lives; `None` where the kernel did not tell.
+    pub processes: Option<Vec<ProcKey>>,
     /// The sessions.
     pub sessions: Vec<Seen>,
     /// Sessions that were not found, and are not yet taken for gone.
@@ -101,12 +106,58 @@ pub struct Look {
     pub missed: Vec<(Key, Session)>,
     /// What is locked by them, and by people.
     pub locks: Vec<Lock>,
+    /// What people have locked was read.
+    pub people: bool,
     /// Every fuse that can be read; one that is not here may be broken.
     pub fuses: Vec<Fuse>,
     /// Every budget that can be read.
     pub budgets: Vec<Budget>,
     /// This machine.
     pub machine: String,
+}
+
+impl Look {
+    /// Nothing was looked at, at that moment.
+    pub fn nothing(at: Timestamp) -> Self {
+        Self {
+            at,
+            agents: Vec::new(),
+            full: false,
+            unread: Vec::new(),
+            processes: None,
+            sessions: Vec::new(),
+            spared: Vec::new(),
+            missed: Vec::new(),
+            locks: Vec::new(),
+            people: false,
+            fuses: Vec::new(),
+            budgets: Vec::new(),
+            machine: String::new(),
+        }
+    }
+
+    /// It should be here, and is not. Of a process that named no session the kernel knows alone.
+    pub fn misses(&self, key: &Key, mark: &Mark) -> bool {
+        let found = self.sessions.iter().any(|seen| seen.key == *key);
+        let looked = self.agents.contains(&key.agent) || key.is_unnamed() && self.shows_gone(mark);
+        !mark.is_over() && !found && looked
+    }
+
+    /// The kernel told who lives, and the process that had it loaded does not.
+    pub(crate) fn shows_gone(&self, mark: &Mark) -> bool {
+        let lives = |all: &Vec<ProcKey>| all.iter().any(|process| mark.is_held_by(process));
+        self.processes.as_ref().is_some_and(|all| !lives(all))
+    }
+
+    /// Its process has loaded another session, and that one alone.
+    fn shows_left(&self, mark: &Mark) -> bool {
+        let moved = |seen: &Seen| {
+            let Session { process, processes, shared, .. } = &seen.session;
+            let held = process.iter().chain(processes).any(|process| mark.is_held_by(process));
+            held && !shared && !seen.key.is_unnamed()
+        };
+        self.sessions.iter().any(moved)
+    }
 }
 
 impl Seen {

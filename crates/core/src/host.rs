@@ -123,6 +123,11 @@ impl Table {
         self.processes.get(at)
     }
 
+    /// This very process, dead or alive: its pid may have become another's.
+    pub fn of(&self, key: &ProcKey) -> Option<&Process> {
+        self.process(key.pid).filter(|process| self.key(process) == *key)
+    }
+
     /// Its name for good.
     pub fn key(&self, process: &Process) -> ProcKey {
         ProcKey { pid: process.pid, start: process.start, boot: self.boot.clone() }

@@ -82,6 +82,8 @@ pub struct Survey<'a> {
     unclear: Vec<PathBuf>,
     /// Some store could not be read at all.
     unread: bool,
+    /// Some part of a store's history could not be read.
+    partial: bool,
     lost: Vec<Lost>,
 }
 
@@ -106,6 +108,7 @@ impl<'a> Survey<'a> {
             suspects: Vec::new(),
             unclear: Vec::new(),
             unread: false,
+            partial: false,
             lost: Vec::new(),
         };
         survey.live = survey.living();
@@ -148,9 +151,17 @@ impl<'a> Survey<'a> {
         !lives && agent.stores(env).iter().all(missing)
     }
 
-    /// No store is closed to us, and neither are the processes: who is not here is gone.
-    pub fn is_whole(&self) -> bool {
+    /// No store is closed to us: what was written since is here.
+    pub fn is_listed(&self) -> bool {
         !self.unread && self.blind.is_none()
+    }
+
+    /// All that it keeps could be read, and all of its processes said what they run: who is not here is
+    /// gone.
+    pub fn is_whole(&self) -> bool {
+        let told = |one: &Live| one.judged && one.silent.is_none();
+        let clear = self.unclear.is_empty() && !self.partial;
+        self.is_listed() && clear && self.live.iter().all(told)
     }
 
     /// As [`Survey::new`] for live sessions, and with those of this full id, ended or not.

@@ -180,7 +180,7 @@ pub(super) fn grow(known: &mut Vec<Target>, root: &ProcKey) -> Told<()> {
 pub(super) fn is_halted(key: &ProcKey) -> bool {
     let kernel = kernel(key);
     let table = kernel.table().ok();
-    table.and_then(|table| table.process(key.pid)).is_some_and(|own| own.halted)
+    table.and_then(|table| table.of(key)).is_some_and(|own| own.halted)
 }
 
 fn comm(key: &ProcKey) -> String {

@@ -358,8 +358,7 @@ fn looked(key: &ProcKey, stop: &PipeReader) -> bool {
 /// It lives, or nobody can tell that it does not.
 fn is_there(key: &ProcKey, kernel: &dyn Kernel) -> bool {
     let Ok(table) = kernel.table() else { return true };
-    let alive = |process: &&agentctl_core::host::Process| !process.zombie;
-    table.process(key.pid).filter(alive).is_some_and(|process| table.key(process) == *key)
+    table.of(key).is_some_and(|process| !process.zombie)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -80,7 +80,9 @@ pub(crate) struct Watcher {
     /// When everything is.
     pace: Pace,
     last: Instant,
-    /// Some process cannot be watched, or no directory.
+    /// Nobody looked yet.
+    first: bool,
+    /// No directory can be watched.
     deaf: bool,
     /// What could not be read at the last full look, and since.
     told: BTreeSet<Problem>,
@@ -112,6 +114,7 @@ impl Watcher {
             refused: BTreeSet::new(),
         };
         let mut batch = Batch::default();
+            first: true,
         if let Some(why) = refused {
             batch.problems.push(unwatched(&why));
         }
@@ -136,6 +139,7 @@ impl Watcher {
 
     /// Where whoever was told everything so far stands.
     pub(crate) fn cursor(&self) -> &Cursor {
+        watcher.first = false;
         &self.cursor
     }
 
@@ -246,7 +250,7 @@ impl Watcher {
             |agent: &&&'static dyn Agent| scope.full || scope.agents.contains(agent.card().name);
         let chosen: Vec<&'static dyn Agent> = agents::ALL.iter().filter(of).copied().collect();
         let known = self.ears.known();
-        let ask = look::Ask { chosen, full: scope.full, only_now, known };
+        let ask = look::Ask { chosen, full: scope.full, first: self.first, only_now, known };
         look::look(&self.here, &self.cursor, ask)
     }
 

@@ -22,7 +22,7 @@ impl Cursor {
         // One whose file is broken for a moment is told again under its id; others are swept one day.
         self.overran(look);
         new.retain(|(budget, seen)| {
-            !known.contains(&id(budget, seen)) && (self.whole || seen.at > self.floor)
+            !known.contains(&id(budget, seen)) && (self.whole || seen.at > self.news)
         });
         new.sort_by_key(|(budget, seen)| (seen.at, &budget.id, seen.crossing.limit));
         let untold: Vec<String> = new.iter().map(|(budget, seen)| id(budget, seen)).collect();
@@ -94,18 +94,7 @@ mod tests {
     }
 
     fn look(second: i64, budgets: &[Budget]) -> Look {
-        Look {
-            at: at(second),
-            agents: Vec::new(),
-            full: true,
-            sessions: Vec::new(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
-            budgets: budgets.to_vec(),
-            machine: String::new(),
-        }
+        Look { full: true, budgets: budgets.to_vec(), ..Look::nothing(at(second)) }
     }
 
     fn told(events: &[Event]) -> Vec<(Limit, String)> {

@@ -6,7 +6,7 @@ use super::{
     hash,
     locks::Held,
     mark::Counts,
-    telling::{Telling, Told},
+    telling::{Telling, Told, left},
 };
 use crate::{
     derive::{State, Verdict},
@@ -33,8 +33,12 @@ pub struct BadCursor(String);
 /// Where whoever was told stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// Of sessions without a mark, all was told up to here.
+    /// Of sessions without a mark, all was told up to here, but for agents that are behind.
     pub floor: Timestamp,
+    /// Agents that could not all be read, and up to where all of them was told.
+    behind: BTreeMap<String, Timestamp>,
+    /// What people asked for since then is news, until all of it was looked at.
+    pub(super) news: Timestamp,
     /// Until when somebody looked.
     pub seen: Timestamp,
     /// Every session that was alive has a mark: one without was not.
@@ -50,8 +54,17 @@ pub struct Cursor {
 impl Cursor {
     /// From this moment, of which nothing else is known.
     pub fn since(at: Timestamp) -> Self {
-        let (marks, locks, fuses) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { floor: at, seen: at, whole: false, marks, locks, fuses, budgets: Vec::new() }
+        Self {
+            floor: at,
+            behind: BTreeMap::new(),
+            news: at,
+            seen: at,
+            whole: false,
+            marks: BTreeMap::new(),
+            locks: Vec::new(),
+            fuses: Vec::new(),
+            budgets: Vec::new(),
+        }
     }
 
     /// From what is seen now, as if all of it had been told.
@@ -63,6 +76,7 @@ impl Cursor {
                 cursor.marks.insert(seen.key.clone(), mark);
             }
         }
+        cursor.rise(look.at, look);
         cursor.hold(look);
         cursor.fuses = look.fuses.iter().map(Lit::of).collect();
         cursor.overran(look);
@@ -112,10 +126,8 @@ impl Cursor {
             self.marks.insert(key, mark);
             if look.full && times.get(at + 1).is_some_and(|next| *next > event.at) {
                 // All that was before has been told: what ended by then needs no mark any more.
-                self.rise(event.at.min(recent(look)));
-                let floor = self.floor;
-                let more = |key: &Key| last.get(key).is_some_and(|last| *last > at);
-                self.marks.retain(|key, mark| more(key) || !mark.is_over() || mark.at >= floor);
+                self.rise(event.at.min(recent(look)), look);
+                self.forget(|key| last.get(key).is_some_and(|last| *last > at));
             }
             events.push(Event { cursor: self.to_text(), ..event });
         }
@@ -125,7 +137,10 @@ impl Cursor {
         events.extend(self.burnt(look));
         events.extend(self.spent(look));
         self.whole |= look.full;
-        self.forget(look);
+        if look.full {
+            self.rise(recent(look), look);
+        }
+        self.forget(|_| false);
         if let Some(last) = events.last_mut() {
             last.cursor = self.to_text();
         }
@@ -137,15 +152,16 @@ impl Cursor {
         if let Some(mark) = self.marks.get(key) {
             return Telling::new(key, session, mark.clone()).tell(seen, look, None);
         }
-        let mut mark = Mark::nothing(self.floor, story.turn);
+        let (floor, whole) = (self.floor_of(&key.agent), self.is_whole(&key.agent));
+        let mut mark = Mark::nothing(floor, story.turn);
         mark.counts.working = u32::from(story.began);
         // Whoever is told only its first step goes on from there, not from the first line.
         mark.upto = story.start;
-        let born = session.started_at.filter(|began| *began > self.floor);
+        let born = session.started_at.filter(|began| *began > floor);
         // What is in no record was not there: when it began is only known to the second.
-        let unrecorded = self.whole && session.live && session.source.is_none();
+        let unrecorded = whole && session.live && session.source.is_none();
         let born = born.or(session.started_at.filter(|_| unrecorded));
-        if born.is_some() || self.whole {
+        if born.is_some() || whole {
             mark.live = Some(false);
         }
         let mut telling = Telling::new(key, session, mark);
@@ -153,17 +169,37 @@ impl Cursor {
         telling.tell(seen, look, born)
     }
 
-    fn rise(&mut self, to: Timestamp) {
-        self.floor = self.floor.max(to);
+    /// Up to where all was told of this agent's sessions without a mark.
+    pub fn floor_of(&self, agent: &str) -> Timestamp {
+        self.behind.get(agent).copied().unwrap_or(self.floor)
     }
 
-    /// Moves the floor, and forgets what lies below it.
-    fn forget(&mut self, look: &Look) {
-        if look.full {
-            self.rise(recent(look));
+    /// Every session of this agent that was alive has a mark.
+    fn is_whole(&self, agent: &str) -> bool {
+        self.whole && !self.behind.contains_key(agent)
+    }
+
+    /// Moves the floor; agents that could not be read stay where they are.
+    fn rise(&mut self, to: Timestamp, look: &Look) {
+        for agent in &look.unread {
+            self.behind.entry(agent.clone()).or_insert(self.floor);
         }
+        self.floor = self.floor.max(to);
         let floor = self.floor;
-        self.marks.retain(|_, mark| !mark.is_over() || mark.at >= floor);
+        self.behind.retain(|agent, own| {
+            let unread = look.unread.contains(agent);
+            *own = if unread { *own } else { to.max(*own) };
+            unread || *own < floor
+        });
+    }
+
+    /// Forgets what is over and lies below the floor.
+    fn forget(&mut self, spared: impl Fn(&Key) -> bool) {
+        let mut marks = std::mem::take(&mut self.marks);
+        marks.retain(|key, mark| {
+            spared(key) || !mark.is_over() || mark.at >= self.floor_of(&key.agent)
+        });
+        self.marks = marks;
     }
 
     /// As a text.
@@ -172,6 +208,8 @@ impl Cursor {
         let locks = self.locks.iter().map(Held::to_row).collect();
         let written = Written {
             floor: nanos(self.floor),
+            behind: self.behind.iter().map(|(agent, at)| (agent.clone(), nanos(*at))).collect(),
+            news: Some(nanos(self.news)),
             seen: nanos(self.seen),
             whole: self.whole,
             marks,
@@ -179,7 +217,7 @@ impl Cursor {
             fuses: self.fuses.iter().map(Lit::to_row).collect(),
             budgets: self.budgets.clone(),
         };
-        let json = serde_json::to_vec(&written).unwrap_or_default();
+        let json = serde_json::to_vec(&written).expect("texts, numbers and lists of them");
         format!("{VERSION}{}", URL_SAFE_NO_PAD.encode(json))
     }
 
@@ -196,8 +234,12 @@ impl Cursor {
         }
         let locks: Option<Vec<Held>> = written.locks.into_iter().map(Held::from_row).collect();
         let fuses: Option<Vec<Lit>> = written.fuses.into_iter().map(Lit::from_row).collect();
+        let behind = written.behind.into_iter().map(|(agent, at)| Some((agent, time(at)?)));
+        let behind: Option<BTreeMap<String, Timestamp>> = behind.collect();
         Ok(Self {
             floor: time(written.floor).ok_or_else(|| bad(&"no time"))?,
+            behind: behind.ok_or_else(|| bad(&"no time"))?,
+            news: time(written.news.unwrap_or(written.floor)).ok_or_else(|| bad(&"no time"))?,
             seen: time(written.seen).ok_or_else(|| bad(&"no time"))?,
             whole: written.whole,
             marks,
@@ -211,14 +253,6 @@ impl Cursor {
     pub fn is_meant(text: &str) -> bool {
         let version = text.strip_prefix('c').and_then(|rest| rest.split_once('.'));
         version.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
-    }
-}
-
-impl Look {
-    /// It should be here, and is not.
-    pub fn misses(&self, key: &Key, mark: &Mark) -> bool {
-        let found = self.sessions.iter().any(|seen| seen.key == *key);
-        !mark.is_over() && !found && self.agents.contains(&key.agent)
     }
 }
 
@@ -248,10 +282,6 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
             Mark { state: mark.state.filter(|s| *s != StateName::Unknown), ..over },
         );
     }
-    let (left, state) = match mark.state {
-        Some(StateName::Working | StateName::Waiting) => (State::Died, StateName::Died),
-        _ => (State::Done, StateName::Done),
-    };
     let known = look.missed.iter().find(|(missed, _)| missed == key).map(|(_, session)| session);
     let around = Around {
         host: look.machine.clone(),
@@ -262,14 +292,36 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
         ..Around::default()
     };
     let id = (!key.is_unnamed()).then(|| key.id.clone());
-    let session = unrecorded((&key.agent, id), left, around);
+    let ended = look.shows_gone(mark) || look.shows_left(mark);
+    let after = if ended { left(mark.state) } else { StateName::Unknown };
+    let session = unrecorded((&key.agent, id), (vanished(after), !ended), around);
     let mut telling = Telling::new(key, &session, mark.clone());
-    telling.end(look.at, state);
+    match ended {
+        true => telling.end(look.at, after),
+        false => telling.lose(look.at),
+    }
     (telling.told, telling.mark)
 }
 
-/// A session that has ended and left no record.
-fn unrecorded((agent, id): (&str, Option<String>), state: State, around: Around) -> Session {
+/// The state of a session of which only its mark is left.
+fn vanished(state: StateName) -> State {
+    match state {
+        StateName::Working | StateName::Waiting | StateName::Unknown => {
+            State::Unknown("nothing of it is found any more".to_owned())
+        }
+        StateName::Idle | StateName::Done => State::Done,
+        StateName::Failed => State::Failed("failed".to_owned()),
+        StateName::Stopped => State::Stopped,
+        StateName::Died => State::Died,
+    }
+}
+
+/// A session that left no record.
+fn unrecorded(
+    (agent, id): (&str, Option<String>),
+    (state, live): (State, bool),
+    around: Around,
+) -> Session {
     let seen = Evidence {
         agent: agent.to_owned(),
         id,
@@ -283,7 +335,7 @@ fn unrecorded((agent, id): (&str, Option<String>), state: State, around: Around)
         stop: None,
         prompted: None,
     };
-    Session::new(seen, Verdict { state, live: false, because: Vec::new() }, around)
+    Session::new(seen, Verdict { state, live, because: Vec::new() }, around)
 }
 
 /// A session of which our receipts alone know that it was there, and how it exited.
@@ -302,13 +354,17 @@ pub fn witnessed(launch: &Launched, machine: &str) -> Option<Session> {
         launch: Some(launch.clone()),
         ..Around::default()
     };
-    Some(unrecorded((&launch.agent, launch.session.clone()), state, around))
+    Some(unrecorded((&launch.agent, launch.session.clone()), (state, false), around))
 }
 
 #[derive(Serialize, Deserialize)]
 struct Written {
     #[serde(rename = "f")]
     floor: i64,
+    #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+    behind: Vec<(String, i64)>,
+    #[serde(rename = "i", default)]
+    news: Option<i64>,
     #[serde(rename = "s")]
     seen: i64,
     #[serde(rename = "w")]

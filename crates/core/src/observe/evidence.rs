@@ -33,6 +33,7 @@ impl Survey<'_> {
                 return self.problem(store.to_owned(), why);
             }
         };
+        self.partial |= !listing.problems.is_empty();
         for trouble in listing.problems {
             self.problem(trouble.path, trouble.why);
         }
@@ -250,7 +251,7 @@ impl Survey<'_> {
         let spawned = matches!(record, Reading::Read(record) if record.parent.is_some());
         let mut holders = candidate.holders.clone();
         if let Ok(table) = self.host.table() {
-            let halts = |key: &ProcKey| table.process(key.pid).is_some_and(|one| one.halted);
+            let halts = |key: &ProcKey| table.of(key).is_some_and(|one| one.halted);
             holders.iter_mut().for_each(|holder| holder.halted = halts(&holder.key));
         }
         holders.sort_by(|a, b| a.key.cmp(&b.key));

@@ -64,6 +64,9 @@ impl Session {
 
 /// What stalls a session at that time, if its turn is open and nothing came of it for long.
 pub(super) fn of(session: &Session, turn: &Turn, now: Timestamp) -> Option<Stall> {
+    if session.halted {
+        return None; // it was told to do nothing
+    }
     let since = session.updated_at.filter(|at| now.duration_since(*at) >= QUIET)?;
     let after = match turn {
         Turn::Open { pending: Pending::Retry(why), .. } => Some(why.clone()),

@@ -9,7 +9,7 @@ use agentctl_core::{
     agent::{Agent, Depth},
     agents,
     event::{self, Cursor, Key, Look, Seen},
-    host::Host,
+    host::{Host, Table},
     ident::ProcKey,
     observe::{Candidate, History, Survey, Teller},
     receipt::Launched,
@@ -22,6 +22,8 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 /// How long all agents together may take; who is later is looked at the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// And how long where nobody looked for a while, as after the machine slept.
+const LONG: Duration = Duration::from_secs(30);
 /// A watcher that runs is never further behind than this.
 const RECENT: SignedDuration = SignedDuration::from_mins(8);
 
@@ -30,6 +32,8 @@ pub(super) struct Ask {
     pub(super) chosen: Vec<&'static dyn Agent>,
     /// What has ended since the cursor's floor, too.
     pub(super) full: bool,
+    /// Nobody looked before: it may take as long as it takes.
+    pub(super) first: bool,
     /// Only as it is: nothing of what was before.
     pub(super) only_now: bool,
     /// Processes whose way to tell of changes need not be asked for.
@@ -50,6 +54,8 @@ struct Part {
     agent: &'static str,
     /// All that it keeps could be asked: what is not here is gone.
     whole: bool,
+    /// All that was written since is here.
+    listed: bool,
     sessions: Vec<Seen>,
     stores: Vec<PathBuf>,
     tellers: Vec<Teller>,
@@ -58,15 +64,19 @@ struct Part {
 
 /// Looks.
 pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
+    let Ask { chosen, full, first, only_now, known } = ask;
     // Whoever was away for long has long to read.
     let away = here.again().now().duration_since(cursor.floor) > RECENT;
-    let here = if away { here.again() } else { here.again_within(PATIENCE) };
+    let here = match (away, first) {
+        (true, true) => here.again(),
+        (true, false) => here.again_within(LONG),
+        (false, _) => here.again_within(PATIENCE),
+    };
     let at = here.host().table().map_or_else(|_| here.now(), |table| table.taken);
-    let Ask { chosen, full, only_now, known } = ask;
     let marks = Arc::new(cursor.clone());
     let answers = observe::each(&here, &chosen, move |agent, host, env| {
         let history = match full && !only_now {
-            true => History::Since(marks.floor),
+            true => History::Since(marks.floor_of(agent.card().name)),
             false => History::Skip,
         };
         let survey = Survey::new(agent, host, env, history);
@@ -80,16 +90,11 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     let (state, machine) = (places::state(), here.host().machine().to_owned());
     let mut looked = Looked {
         look: Look {
-            at,
-            agents: Vec::new(),
-            full: full && answers.late.is_empty(),
-            sessions: Vec::new(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
-            budgets: Vec::new(),
+            full,
+            unread: answers.late.iter().map(|late| late.agent.clone()).collect(),
+            processes: here.host().table().ok().map(living),
             machine,
+            ..Look::nothing(at)
         },
         processes: Vec::new(),
         stores: Vec::new(),
@@ -105,6 +110,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     looked.look.budgets = budgets.map(|found| found.all).unwrap_or_default();
     match state.map(|state| locks::of_people(&state, None)) {
         Some(Ok((manual, problems))) => {
+            looked.look.people = problems.is_empty();
             looked.look.locks.extend(manual);
             looked.problems.extend(problems);
         }
@@ -120,10 +126,10 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
 
 impl Looked {
     fn add(&mut self, part: Part, at: Timestamp) {
-        let Part { agent, whole, sessions, stores, tellers, problems } = part;
+        let Part { agent, whole, listed, sessions, stores, tellers, problems } = part;
         self.tellers.extend(tellers.into_iter().map(|teller| (agent, teller)));
         self.look.agents.extend(whole.then(|| agent.to_owned()));
-        self.look.full &= whole;
+        self.look.unread.extend((!listed).then(|| agent.to_owned()));
         self.stores.extend(stores.into_iter().map(|store| (agent, store)));
         self.problems.extend(problems);
         for Seen { session, .. } in &sessions {
@@ -144,10 +150,11 @@ fn unrecorded(part: &mut Part, cursor: &Cursor, host: &dyn Host, full: bool) {
     for launch in host.launches().iter().filter(own).filter(|one| !known.contains(&one.session)) {
         let Some(session) = event::witnessed(launch, host.machine()) else { continue };
         let key = Key::of(&session, agent.card().infers);
-        let recent = full && launch.exit.is_some_and(|exit| exit.at > cursor.floor);
+        let floor = cursor.floor_of(part.agent);
+        let recent = full && launch.exit.is_some_and(|exit| exit.at > floor);
         let from = match cursor.marks.get(&key) {
             Some(mark) if !mark.is_over() => From::Mark(mark),
-            None if recent => From::Time(cursor.floor),
+            None if recent => From::Time(floor),
             Some(_) | None => continue,
         };
         let story = story::story(agent, host, None, (from, [launch].into_iter()));
@@ -176,7 +183,7 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
         let from = match cursor.marks.get(&key) {
             _ if only_now => From::Now,
             Some(mark) => From::Mark(mark),
-            None => From::Time(cursor.floor),
+            None => From::Time(cursor.floor_of(name)),
         };
         let own = |launch: &&Launched| launch.agent == name && launch.session == session.id;
         let launches = host.launches().iter().filter(|_| session.id.is_some()).filter(own);
@@ -191,9 +198,16 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
     join_unnamed(&mut joined, |_| agent.card().infers);
     seen.retain(|seen| seen.session.id.is_some() || joined.contains(&seen.session));
     let unread = unread.into_iter().flatten().collect();
-    let (stores, whole) = (survey.stores.clone(), survey.is_whole());
+    let stores = survey.stores.clone();
+    let (whole, listed) = (survey.is_whole(), survey.is_listed());
     let problems = observe::problems(&mut survey, unread);
-    Part { agent: name, whole, sessions: seen, stores, tellers: Vec::new(), problems }
+    Part { agent: name, whole, listed, sessions: seen, stores, tellers: Vec::new(), problems }
+}
+
+/// Whoever does anything still.
+fn living(table: &Table) -> Vec<ProcKey> {
+    let live = table.processes.iter().filter(|process| !process.zombie);
+    live.map(|process| table.key(process)).collect()
 }
 
 fn unreadable(agent: &str, session: &Session, why: &std::io::Error) -> Problem {

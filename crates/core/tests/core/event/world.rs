@@ -102,6 +102,12 @@ impl World {
         }
     }
 
+    /// Whoever lives.
+    fn processes(&self) -> Vec<ProcKey> {
+        let live = self.lives.iter().enumerate().filter(|(_, life)| life.live);
+        live.map(|(number, life)| life.process(number)).collect()
+    }
+
     /// What a look sees for whoever stands at this cursor.
     pub(super) fn look(&self, cursor: &Cursor, full: bool) -> Look {
         let seen = |(number, life): (usize, &Life)| {
@@ -114,16 +120,12 @@ impl World {
             listed.then_some(Seen { key, session, story, settled: true })
         };
         Look {
-            at: at(self.now),
             agents: vec!["claude-code".into()],
             full,
+            processes: Some(self.processes()),
             sessions: self.lives.iter().enumerate().filter_map(seen).collect(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
-            budgets: Vec::new(),
             machine: "here".into(),
+            ..Look::nothing(at(self.now))
         }
     }
 }
@@ -138,7 +140,9 @@ impl Life {
         let known = |line: &&(Timestamp, What)| line.0 <= floor;
         let begin = mark.map_or_else(
             || self.lines.iter().take_while(known).count(),
-            |mark| usize::try_from(mark.upto).expect("small"),
+            |mark| {
+                usize::try_from(mark.upto).map_or(self.lines.len(), |at| at.min(self.lines.len()))
+            },
         );
         let closed = self.lines[..begin].iter().rev().find(|(_, what)| *what == What::Closed);
         let mut steps = Vec::new();
@@ -177,10 +181,14 @@ impl Life {
         }
     }
 
+    fn process(&self, number: usize) -> ProcKey {
+        let pid = u32::try_from(number).expect("small");
+        ProcKey { pid, start: self.runs, boot: "b".into() }
+    }
+
     fn session(&self, number: usize) -> Option<Session> {
         let started = self.started?;
-        let pid = u32::try_from(number).expect("small");
-        let key = ProcKey { pid, start: self.runs, boot: "b".into() };
+        let key = self.process(number);
         let trail = Source::Alive { process: key.clone() };
         let holder = Holder {
             key,

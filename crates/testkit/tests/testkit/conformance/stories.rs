@@ -87,16 +87,11 @@ fn what_is_told_of_a_record_makes_sense() {
         let key = Key::of(&session, false);
         let seen = Seen { key, session, story, settled: true };
         let look = Look {
-            at: host.now(),
             agents: vec![agent.card().name.to_owned()],
             full: true,
             sessions: vec![seen],
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
-            budgets: Vec::new(),
             machine: "here".to_owned(),
+            ..Look::nothing(host.now())
         };
         let told = Cursor::since(always()).tell(&look);
         let place = stub.path.display();
