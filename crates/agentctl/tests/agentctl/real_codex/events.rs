@@ -6,7 +6,10 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{EXE, send::Daemon};
-use crate::support::{Stage, alive, is_real, signal};
+use crate::{
+    home::until,
+    support::{Stage, alive, is_real, signal},
+};
 
 /// Everything is looked at this often though nobody says anything.
 const SCAN: Duration = Duration::from_secs(15);
