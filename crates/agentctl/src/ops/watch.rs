@@ -153,11 +153,9 @@ impl Watcher {
             let mut scope = Scope::default();
             self.heed(self.watch.next(left), &mut scope, &mut batch);
             thread::sleep(REST.saturating_sub(self.last.elapsed()));
-            loop {
-                match self.watch.next(Some(Duration::ZERO)) {
-                    Change::TimedOut => break,
-                    change => self.heed(change, &mut scope, &mut batch),
-                }
+            // Only what is there by now: who writes all the time keeps nobody from looking.
+            for change in self.watch.waiting() {
+                self.heed(change, &mut scope, &mut batch);
             }
             self.fall_due(&mut scope, &mut batch);
             if scope != Scope::default() {
@@ -185,8 +183,8 @@ impl Watcher {
             Change::Pushed(key) => {
                 self.ears.pushed(&key).into_iter().for_each(|told| self.due(told))
             }
-            Change::Hushed(key) => {
-                self.ears.hushed(&key).into_iter().for_each(|told| self.due(told))
+            Change::Hushed(key, line) => {
+                self.ears.hushed(&key, line).into_iter().for_each(|told| self.due(told))
             }
             Change::Ended(key) => scope.agents.extend(self.processes.remove(&key)),
             Change::Below { dir, what } => {
