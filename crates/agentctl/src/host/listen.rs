@@ -29,7 +29,11 @@ pub(crate) struct Listening {
 
 impl Listening {
     /// Begins; `tell` is called for every message that is worth a look, and once when the line is over.
-    pub(super) fn begin(push: Push, tell: impl Fn(Change) + Send + 'static) -> io::Result<Self> {
+    pub(super) fn begin(
+        push: Push,
+        number: u64,
+        tell: impl Fn(Change) + Send + 'static,
+    ) -> io::Result<Self> {
         let (stop, writer) = io::pipe()?;
         let listen = move || {
             let Push { process, line, wakes } = push;
@@ -42,7 +46,7 @@ impl Listening {
                 }
                 Line::Frames { at, says } => frames::hear(&ear, &at, says.into()),
             };
-            tell(Change::Hushed(process));
+            tell(Change::Hushed(process, number));
         };
         thread::Builder::new().name("ear for a server".to_owned()).spawn(listen)?;
         Ok(Self { _stop: writer })

@@ -38,8 +38,8 @@ pub(crate) enum Change {
     Ended(ProcKey),
     /// This process told, unasked, that something changed.
     Pushed(ProcKey),
-    /// This process tells nothing any more, or never did.
-    Hushed(ProcKey),
+    /// This process tells nothing any more on the line of this number, or never did.
+    Hushed(ProcKey, u64),
     /// Changes may have been missed: look at everything anew. If a directory was removed, what
     /// comes in its place is seen only by a new watch.
     Lost,
@@ -157,9 +157,15 @@ impl Watch {
     }
 
     /// Listens to what a process tells unasked, for as long as the answer is kept.
-    pub(crate) fn server(&self, push: Push) -> io::Result<Listening> {
+    /// Its end is told with this number.
+    pub(crate) fn server(&self, push: Push, number: u64) -> io::Result<Listening> {
         let queue = Arc::clone(&self.queue);
-        Listening::begin(push, move |change| queue.push(change))
+        Listening::begin(push, number, move |change| queue.push(change))
+    }
+
+    /// What happened by now and was not asked for.
+    pub(crate) fn waiting(&self) -> Vec<Change> {
+        locked(&self.queue.changes).drain(..).collect()
     }
 
     /// The next change, waited for without a limit where none is given. Changes of one file that

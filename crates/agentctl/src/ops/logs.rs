@@ -84,7 +84,7 @@ impl<'a> Follow<'a> {
                 Change::File(_)
                 | Change::Below { .. }
                 | Change::Pushed(_)
-                | Change::Hushed(_)
+                | Change::Hushed(..)
                 | Change::Lost
                 | Change::TimedOut => {}
                 Change::Ended(_) => self.ended = true, // read once more what it wrote last

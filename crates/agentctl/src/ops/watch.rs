@@ -77,6 +77,8 @@ pub(crate) struct Watcher {
     unsettled: BTreeMap<Key, Instant>,
     /// When an agent is looked at though nothing else happens.
     soon: BTreeMap<&'static str, Instant>,
+    /// When one is looked at again after a directory of it was made last, whatever is looked at before.
+    made: BTreeMap<&'static str, Instant>,
     /// When everything is.
     pace: Pace,
     last: Instant,
@@ -84,6 +86,8 @@ pub(crate) struct Watcher {
     first: bool,
     /// No directory can be watched.
     deaf: bool,
+    /// Processes that live and could not be watched.
+    unwatched: BTreeSet<ProcKey>,
     /// What could not be read at the last full look, and since.
     told: BTreeSet<Problem>,
     /// What could not be watched when that was tried last.
@@ -107,14 +111,16 @@ impl Watcher {
             unnamed: BTreeMap::new(),
             unsettled: BTreeMap::new(),
             soon: BTreeMap::new(),
+            made: BTreeMap::new(),
             pace: Pace::new(now),
             last: now,
+            first: true,
             deaf: refused.is_some(),
+            unwatched: BTreeSet::new(),
             told: BTreeSet::new(),
             refused: BTreeSet::new(),
         };
         let mut batch = Batch::default();
-            first: true,
         if let Some(why) = refused {
             batch.problems.push(unwatched(&why));
         }
@@ -133,13 +139,13 @@ impl Watcher {
                 watcher.tell(&everything, &mut batch);
             }
         }
+        watcher.first = false;
         watcher.pace.looked(Instant::now());
         (watcher, batch)
     }
 
     /// Where whoever was told everything so far stands.
     pub(crate) fn cursor(&self) -> &Cursor {
-        watcher.first = false;
         &self.cursor
     }
 
@@ -148,16 +154,15 @@ impl Watcher {
         let mut batch = Batch::default();
         loop {
             self.ears.listen(&self.watch);
-            let due = self.soon.values().copied().chain([self.pace.scan]).chain(until).min();
+            let later = self.soon.values().chain(self.made.values()).copied();
+            let due = later.chain([self.pace.scan]).chain(until).min();
             let left = due.map(|due| due.saturating_duration_since(Instant::now()));
             let mut scope = Scope::default();
             self.heed(self.watch.next(left), &mut scope, &mut batch);
             thread::sleep(REST.saturating_sub(self.last.elapsed()));
-            loop {
-                match self.watch.next(Some(Duration::ZERO)) {
-                    Change::TimedOut => break,
-                    change => self.heed(change, &mut scope, &mut batch),
-                }
+            // Only what is there by now: who writes all the time keeps nobody from looking.
+            for change in self.watch.waiting() {
+                self.heed(change, &mut scope, &mut batch);
             }
             self.fall_due(&mut scope, &mut batch);
             if scope != Scope::default() {
@@ -185,8 +190,8 @@ impl Watcher {
             Change::Pushed(key) => {
                 self.ears.pushed(&key).into_iter().for_each(|told| self.due(told))
             }
-            Change::Hushed(key) => {
-                self.ears.hushed(&key).into_iter().for_each(|told| self.due(told))
+            Change::Hushed(key, line) => {
+                self.ears.hushed(&key, line).into_iter().for_each(|told| self.due(told))
             }
             Change::Ended(key) => scope.agents.extend(self.processes.remove(&key)),
             Change::Below { dir, what } => {
@@ -198,7 +203,7 @@ impl Watcher {
                 }
                 if what != Part::File {
                     let again = Instant::now() + MADE;
-                    self.soon.extend(of.into_iter().map(|agent| (agent, again)));
+                    self.made.extend(of.into_iter().map(|agent| (agent, again)));
                 }
             }
         }
@@ -218,10 +223,11 @@ impl Watcher {
             self.arm(&[], batch);
         }
         scope.full |= self.pace.is_due(&self.here, self.is_sure());
-        scope
-            .agents
-            .extend(self.soon.iter().filter(|(_, due)| **due <= now).map(|(agent, _)| agent));
-        self.soon.retain(|agent, _| !scope.full && !scope.agents.contains(agent));
+        // What is due later was put off for a reason, whatever is looked at meanwhile.
+        for later in [&mut self.soon, &mut self.made] {
+            let due = later.extract_if(.., |_, due| *due <= now);
+            scope.agents.extend(due.map(|(agent, _)| agent));
+        }
         if scope.full {
             self.pace.looked(now);
         }
@@ -231,7 +237,8 @@ impl Watcher {
     /// or waits may stall, or be asked by a server that writes nothing down.
     fn is_sure(&self) -> bool {
         let rests = |session: &Session| session.state == StateName::Idle;
-        !self.deaf && self.refused.is_empty() && self.alive.values().all(rests)
+        let heard = !self.deaf && self.unwatched.is_empty() && self.refused.is_empty();
+        heard && self.alive.values().all(rests)
     }
 
     fn tell(&mut self, scope: &Scope, batch: &mut Batch) {
@@ -304,8 +311,7 @@ impl Watcher {
             let since = self.unnamed.get(&key).copied().unwrap_or(now);
             let age = now.duration_since(since);
             if age < SCAN {
-                let due = self.soon.entry(agent).or_insert(now + SCAN);
-                *due = (*due).min(now + age.max(NAMED));
+                self.due((agent, now + age.max(NAMED)));
             }
             still.insert(key, since);
         }
@@ -324,13 +330,18 @@ impl Watcher {
         for seen in looked.look.sessions.iter().filter(|seen| seen.session.live) {
             self.alive.insert(seen.key.clone(), seen.session.clone());
         }
+        let live = &looked.look.processes;
+        self.unwatched.retain(|key| live.as_ref().is_none_or(|live| live.contains(key)));
         for (key, agent) in looked.processes {
             if self.processes.contains_key(&key) {
                 continue;
             }
             match self.watch.process(&key) {
-                Ok(()) => drop(self.processes.insert(key, agent)),
-                Err(_) => self.deaf = true,
+                Ok(()) => {
+                    self.unwatched.remove(&key);
+                    self.processes.insert(key, agent);
+                }
+                Err(_) => drop(self.unwatched.insert(key)),
             }
         }
         let again = self.ears.seen(looked.tellers, &looked.look.agents);
@@ -343,7 +354,7 @@ impl Watcher {
     fn arm(&mut self, stores: &[(&'static str, std::path::PathBuf)], batch: &mut Batch) {
         let (new, refused) = self.places.arm(&mut self.watch, &observe::environment(), stores);
         let soon = Instant::now() + MADE;
-        self.soon.extend(new.into_iter().map(|agent| (agent, soon)));
+        self.made.extend(new.into_iter().map(|agent| (agent, soon)));
         let Some(refused) = refused else { return };
         let refused: BTreeSet<Problem> = refused.iter().map(unwatched).collect();
         batch.problems.extend(refused.difference(&self.refused).cloned());

@@ -31,7 +31,7 @@ fn events(socket: &TcpListener, process: ProcKey) -> Push {
 fn listening(push: Push) -> (Watch, Listening) {
     let (watch, refused) = Watch::empty();
     assert!(refused.is_none(), "{refused:?}");
-    let line = watch.server(push).expect("a thread");
+    let line = watch.server(push, 0).expect("a thread");
     (watch, line)
 }
 
@@ -79,7 +79,7 @@ fn only_messages_that_matter_wake() {
     assert_eq!(watch.next(SOON), Change::Pushed(ours()));
     drop(line);
     hangs_up(stream);
-    assert_eq!(watch.next(SOON), Change::Hushed(ours()));
+    assert_eq!(watch.next(SOON), Change::Hushed(ours(), 0));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_flood_is_heard_and_a_line_without_end_is_not_kept() {
     assert_eq!(watch.next(SOON), Change::Pushed(ours()));
     // What came while nobody asked is one change.
     let mut told = 1;
-    while watch.next(SOON) != Change::Hushed(ours()) {
+    while watch.next(SOON) != Change::Hushed(ours(), 0) {
         told += 1;
     }
     assert!(told < 50_000, "{told}");
@@ -124,7 +124,7 @@ fn what_is_no_stream_is_over() {
         let (mut stream, _) = called(&socket);
         says(&mut stream, answer);
         drop(stream);
-        assert_eq!(watch.next(SOON), Change::Hushed(ours()), "{answer}");
+        assert_eq!(watch.next(SOON), Change::Hushed(ours(), 0), "{answer}");
     }
 }
 
@@ -133,7 +133,7 @@ fn a_server_that_never_answers_is_given_up() {
     let socket = socket();
     let (watch, _line) = listening(events(&socket, ours()));
     let (stream, _) = called(&socket);
-    assert_eq!(watch.next(SOON), Change::Hushed(ours()));
+    assert_eq!(watch.next(SOON), Change::Hushed(ours(), 0));
     hangs_up(stream);
 }
 
@@ -144,7 +144,7 @@ fn nobody_but_the_process_itself_hears_a_word() {
     let (watch, _line) = listening(events(&socket, other.clone()));
     let (stream, _) = socket.accept().expect("somebody calls");
     hangs_up(stream);
-    assert_eq!(watch.next(SOON), Change::Hushed(other.clone()));
+    assert_eq!(watch.next(SOON), Change::Hushed(other.clone(), 0));
 
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("socket");
@@ -153,7 +153,7 @@ fn nobody_but_the_process_itself_hears_a_word() {
     let (watch, _line) = listening(Push { process: other.clone(), line, wakes: &[] });
     let (stream, _) = socket.accept().expect("somebody calls");
     hangs_up(stream);
-    assert_eq!(watch.next(SOON), Change::Hushed(other));
+    assert_eq!(watch.next(SOON), Change::Hushed(other, 0));
 }
 
 #[test]
@@ -166,12 +166,12 @@ fn frames_are_said_one_after_another() {
     let (stream, _) = socket.accept().expect("somebody calls");
     converses(&watch, accept(stream).expect("a WebSocket"));
     drop(line);
-    assert_eq!(watch.next(SOON), Change::Hushed(ours()));
+    assert_eq!(watch.next(SOON), Change::Hushed(ours(), 0));
     let (watch, line) = listening(frames(Door::File(path)));
     let (stream, _) = file.accept().expect("somebody calls");
     converses(&watch, accept(stream).expect("a WebSocket"));
     drop(line);
-    assert_eq!(watch.next(SOON), Change::Hushed(ours()));
+    assert_eq!(watch.next(SOON), Change::Hushed(ours(), 0));
 }
 
 fn frames(at: Door) -> Push {

@@ -26,6 +26,8 @@ pub(super) struct Ears {
     all: BTreeMap<ProcKey, Ear>,
     /// Lines that begin once somebody waits for what they tell.
     found: Vec<Push>,
+    /// How many lines were begun: each has the number of those before it.
+    lines: u64,
     /// When each agent was looked at last, or is next, because of what a server told.
     due: BTreeMap<&'static str, Instant>,
     /// When each is looked at once more.
@@ -39,6 +41,8 @@ struct Ear {
     /// It was found to tell of changes.
     tells: bool,
     line: Option<Listening>,
+    /// The number of its newest line.
+    number: u64,
     /// Something came since its line was begun.
     heard: bool,
     begun: Instant,
@@ -87,8 +91,9 @@ impl Ears {
     pub(super) fn listen(&mut self, watch: &Watch) {
         for push in std::mem::take(&mut self.found) {
             if let Some(ear) = self.all.get_mut(&push.process) {
-                (ear.heard, ear.begun) = (false, Instant::now());
-                ear.line = watch.server(push).ok(); // else it is tried again
+                (ear.heard, ear.begun, ear.number) = (false, Instant::now(), self.lines);
+                self.lines += 1;
+                ear.line = watch.server(push, ear.number).ok(); // else it is tried again
             }
         }
     }
@@ -109,9 +114,9 @@ impl Ears {
     }
 
     /// A line is over: whose it was, and when to look. One that told something before may have been cut by
-    /// what must be seen at once.
-    pub(super) fn hushed(&mut self, key: &ProcKey) -> Option<(&'static str, Instant)> {
-        let ear = self.all.get_mut(key)?;
+    /// what must be seen at once. One that was hung up says so late, and there may be another by then.
+    pub(super) fn hushed(&mut self, key: &ProcKey, line: u64) -> Option<(&'static str, Instant)> {
+        let ear = self.all.get_mut(key).filter(|ear| ear.number == line)?;
         ear.line = None;
         let now = Instant::now();
         if ear.heard && now.duration_since(ear.begun) > STOOD {
@@ -124,8 +129,8 @@ impl Ears {
 
 impl Ear {
     fn new(agent: &'static str, serves: bool, now: Instant) -> Self {
-        let (tells, line, heard, failures) = (false, None, false, 0);
-        Self { agent, serves, tells, line, heard, begun: now, failures, again: now }
+        let (tells, line, number, heard, failures) = (false, None, u64::MAX, false, 0);
+        Self { agent, serves, tells, line, number, heard, begun: now, failures, again: now }
     }
 
     /// It is worth a look only for the sake of a line.
@@ -165,6 +170,15 @@ mod tests {
         due.dedup();
         assert!(due.windows(2).all(|two| two[1] >= two[0] + PAUSE), "{due:?}");
         assert_eq!(ears.pushed(&process(2)), None);
+    }
+
+    #[test]
+    fn the_end_of_another_line_ends_none() {
+        let mut ears = Ears::default();
+        seen(&mut ears, false);
+        ears.all.get_mut(&process(1)).expect("it was seen").number = 7;
+        assert_eq!(ears.hushed(&process(1), 6), None);
+        assert!(ears.hushed(&process(1), 7).is_some());
     }
 
     #[test]

@@ -107,7 +107,11 @@ impl Places {
             let beside = store.parent().filter(|_| store.is_file());
             let dir = beside.map_or(within, Path::to_owned);
             let deep = deep && beside.is_none();
-            self.wanted.entry(dir).or_insert((deep, BTreeSet::new())).1.insert(agent.card().name);
+            let (known, agents) = self.wanted.entry(dir.clone()).or_insert((deep, BTreeSet::new()));
+            agents.insert(agent.card().name);
+            if deep && !std::mem::replace(known, true) {
+                self.forget(&dir);
+            }
         }
     }
 
