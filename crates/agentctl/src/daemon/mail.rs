@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::{
         config::{Format, Secret},
-        daemon::log::Log,
+        daemon::{log::Log, shared::Nature},
         notify::some_event,
     };
     use std::fs;
@@ -91,7 +91,9 @@ mod tests {
     fn what_is_too_much_to_hold_is_asked_for_again() {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");
-        let shared = Shared::new(false, folder.path().join("socket"), (Log::Stderr, None));
+        let socket = folder.path().join("socket");
+        let shared =
+            Shared::new(Nature { portable: false, socket, log_path: None }, Log::Stderr);
         let target = Target::new(Secret::new("http://127.0.0.1/"), None, Format::Ntfy);
         let posts = vec![Arc::new(Post::open(&state, target))];
         let mut mail = Mail { shared: Arc::new(shared), posts, held: Vec::new(), lost: false };

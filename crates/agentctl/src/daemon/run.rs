@@ -6,7 +6,7 @@ use super::{
     lock::Lock,
     log::Log,
     mail, server,
-    shared::{Nature, Shared},
+    shared::{Nature, Shared, own},
     watch::{self, Sink},
 };
 use crate::{
@@ -85,15 +85,21 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
     let mut sinks = watch::sinks(shared);
     // From the root: no project has a say in this.
     let config = config::read(Some(Path::new("/"))).unwrap_or_else(|why| {
+<<<<<<< HEAD
         shared.own_trouble(None, format!("nobody is told what happens: {}", why.message));
         sinks.push(mail::unknown());
+||||||| 749e3ba
+        shared.own_trouble(None, format!("nobody is told what happens: {}", why.message));
+=======
+        shared.lasting(own(None, format!("nobody is told what happens: {}", why.message)));
+>>>>>>> i6-mend-daemon
         Config::default()
     });
     for config::Note { path, text } in &config.notes {
-        shared.own_trouble(Some(path.clone()), text.clone());
+        shared.lasting(own(Some(path.clone()), text.clone()));
     }
     let (targets, problems) = notify::targets(&config);
-    problems.into_iter().for_each(|problem: Problem| shared.trouble(problem));
+    problems.into_iter().for_each(|problem: Problem| shared.lasting(problem));
     if !targets.is_empty() {
         sinks.push(mail::open(shared, state, targets.clone())?);
     }
@@ -108,7 +114,9 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
             shared.log.say(&format!("figures are at http://{bound}/metrics"));
         }
         Err(why) if asked.is_some() => return Err(why),
-        Err(why) => shared.own_trouble(None, format!("there are no figures: {}", why.message)),
+        Err(why) => {
+            shared.lasting(own(None, format!("there are no figures: {}", why.message)));
+        }
     }
     Ok(sinks)
 }

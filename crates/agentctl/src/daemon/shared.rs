@@ -17,6 +17,8 @@ use std::{
 
 /// So many troubles are kept for whoever asks.
 const TROUBLES: usize = 20;
+/// What did not happen again for so long is over.
+const OVER: Duration = Duration::from_secs(600);
 
 /// What this daemon is.
 pub(super) struct Nature {
@@ -24,6 +26,25 @@ pub(super) struct Nature {
     pub(super) socket: PathBuf,
     /// Where its lines go, if it runs away from whoever started it.
     pub(super) log_path: Option<PathBuf>,
+}
+
+/// What went wrong.
+#[derive(Default)]
+struct Troubles {
+    /// Until the daemon ends.
+    lasting: Vec<Problem>,
+    /// Each with when it was last seen.
+    passing: Vec<(Problem, Instant)>,
+    /// What the watcher finds wrong as it looks.
+    seen: Vec<Problem>,
+}
+
+impl Troubles {
+    fn forget(&mut self) {
+        self.passing.retain(|(_, last)| last.elapsed() < OVER);
+        let old = self.passing.len().saturating_sub(TROUBLES);
+        self.passing.drain(..old);
+    }
 }
 
 /// What all threads have.
@@ -36,7 +57,7 @@ pub(super) struct Shared {
     pub(super) log: Log,
     pub(super) log_path: Option<PathBuf>,
     pub(super) hub: Hub,
-    troubles: Mutex<Vec<Problem>>,
+    troubles: Mutex<Troubles>,
     /// When each thread that must not hang was last seen.
     pulses: Mutex<BTreeMap<&'static str, Instant>>,
     ends: (Mutex<bool>, Condvar),
@@ -66,25 +87,41 @@ impl Shared {
         Here::new(self.portable, limit)
     }
 
-    /// Something could not be read or done: told in the log, and to whoever asks how it is.
+    /// Something could not be read or done: told in the log, and for a while to whoever asks how it is.
     pub(super) fn trouble(&self, problem: Problem) {
-        let place = problem.path.as_ref().map(|path| format!(" {}:", path.display()));
-        let line =
-            format!("problem: {}:{} {}", problem.agent, place.unwrap_or_default(), problem.message);
         let mut troubles = locked(&self.troubles);
-        if troubles.contains(&problem) {
-            return;
+        troubles.forget();
+        let known = troubles.passing.iter_mut().find(|(known, _)| *known == problem);
+        match known {
+            Some((_, last)) => *last = Instant::now(),
+            None => {
+                self.log.say(&line(&problem));
+                troubles.passing.push((problem, Instant::now()));
+            }
         }
-        self.log.say(&line);
-        if troubles.len() == TROUBLES {
-            troubles.remove(0);
+    }
+
+    /// The same for what stays as it is until the daemon ends.
+    pub(super) fn lasting(&self, problem: Problem) {
+        let mut troubles = locked(&self.troubles);
+        if !troubles.lasting.contains(&problem) {
+            self.log.say(&line(&problem));
+            troubles.lasting.push(problem);
         }
-        troubles.push(problem);
+    }
+
+    /// All that the watcher finds wrong now; what it found before and does not any more is over.
+    pub(super) fn seen(&self, problems: Vec<Problem>) {
+        let mut troubles = locked(&self.troubles);
+        for problem in problems.iter().filter(|problem| !troubles.seen.contains(problem)) {
+            self.log.say(&line(problem));
+        }
+        troubles.seen = problems;
     }
 
     /// The same for what is about no agent.
     pub(super) fn own_trouble(&self, path: Option<PathBuf>, message: impl Into<String>) {
-        self.trouble(Problem { agent: "agentctl".to_owned(), path, message: message.into() });
+        self.trouble(own(path, message));
     }
 
     /// This thread goes on.
@@ -110,8 +147,16 @@ impl Shared {
             socket: Some(self.socket.clone()),
             log: self.log_path.clone(),
             watches: stores.filter(|(_, _, there)| *there).map(|(_, path, _)| path).collect(),
-            problems: locked(&self.troubles).clone(),
+            problems: self.problems(),
         }
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        let mut troubles = locked(&self.troubles);
+        troubles.forget();
+        let passing = troubles.passing.iter().map(|(problem, _)| problem);
+        let seen = troubles.seen.iter().take(TROUBLES);
+        troubles.lasting.iter().chain(passing).chain(seen).cloned().collect()
     }
 
     /// It is to end.
@@ -132,6 +177,16 @@ impl Shared {
         let waited = self.ends.1.wait_timeout_while(ends, time, |ends| !*ends);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
+}
+
+/// What is about no agent.
+pub(super) fn own(path: Option<PathBuf>, message: impl Into<String>) -> Problem {
+    Problem { agent: "agentctl".to_owned(), path, message: message.into() }
+}
+
+fn line(problem: &Problem) -> String {
+    let place = problem.path.as_ref().map(|path| format!(" {}:", path.display()));
+    format!("problem: {}:{} {}", problem.agent, place.unwrap_or_default(), problem.message)
 }
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -72,7 +72,10 @@ pub(super) fn run(shared: &Shared, mut sinks: Vec<Sink>, place: Option<&Path>) {
     loop {
         shared.beat("watcher");
         let Batch { events, problems } = batch;
-        problems.into_iter().for_each(|problem| shared.trouble(problem));
+        let wrong = watcher.troubles();
+        let others = problems.into_iter().filter(|problem| !wrong.contains(problem));
+        others.for_each(|problem| shared.lasting(problem)); // it says no more of them
+        shared.seen(wrong);
         let mut kept = true;
         for sink in &mut sinks {
             kept &= match sink(&events) {

@@ -361,6 +361,11 @@ impl Watcher {
         self.refused = refused;
     }
 
+    /// What is wrong as far as the last looks showed.
+    pub(crate) fn troubles(&self) -> Vec<Problem> {
+        self.told.union(&self.refused).cloned().collect()
+    }
+
     /// Tells each problem once; a full look without it shows that it is gone.
     fn problems(&mut self, problems: Vec<Problem>, full: bool, batch: &mut Batch) {
         if full {
