@@ -92,8 +92,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");
         let socket = folder.path().join("socket");
-        let shared =
-            Shared::new(Nature { portable: false, socket, log_path: None }, Log::Stderr);
+        let shared = Shared::new(Nature { portable: false, socket, log_path: None }, Log::Stderr);
         let target = Target::new(Secret::new("http://127.0.0.1/"), None, Format::Ntfy);
         let posts = vec![Arc::new(Post::open(&state, target))];
         let mut mail = Mail { shared: Arc::new(shared), posts, held: Vec::new(), lost: false };

@@ -85,14 +85,8 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
     let mut sinks = watch::sinks(shared);
     // From the root: no project has a say in this.
     let config = config::read(Some(Path::new("/"))).unwrap_or_else(|why| {
-<<<<<<< HEAD
-        shared.own_trouble(None, format!("nobody is told what happens: {}", why.message));
-        sinks.push(mail::unknown());
-||||||| 749e3ba
-        shared.own_trouble(None, format!("nobody is told what happens: {}", why.message));
-=======
         shared.lasting(own(None, format!("nobody is told what happens: {}", why.message)));
->>>>>>> i6-mend-daemon
+        sinks.push(mail::unknown());
         Config::default()
     });
     for config::Note { path, text } in &config.notes {

@@ -50,7 +50,9 @@ pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Fuses, Error> {
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
         path: Some(path),
-        message: format!("this fuse cannot be read, and does not fire: {why}; remove it, and set it anew"),
+        message: format!(
+            "this fuse cannot be read, and does not fire: {why}; remove it, and set it anew"
+        ),
     };
     let problems = found.broken.into_iter().map(problem).collect();
     Ok(wire::Fuses { schema: wire::SCHEMA, fuses, problems })
@@ -114,11 +116,8 @@ fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Chang
     if done.is_empty() {
         return Err(failed.into_iter().next().unwrap_or_else(|| none(name)));
     }
-    let problem = |why: Error| Problem {
-        agent: "agentctl".to_owned(),
-        path: None,
-        message: why.message,
-    };
+    let problem =
+        |why: Error| Problem { agent: "agentctl".to_owned(), path: None, message: why.message };
     Ok((done, failed.into_iter().map(problem).collect()))
 }
 
@@ -146,11 +145,7 @@ fn meant(here: &Here, mut set: Vec<Fuse>, name: &str) -> Result<Vec<Fuse>, Error
 }
 
 /// `None` where it has fired since.
-fn change(
-    state: &Path,
-    id: &str,
-    changed: impl Fn(Fuse) -> Fuse,
-) -> Result<Option<Fuse>, Error> {
+fn change(state: &Path, id: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Option<Fuse>, Error> {
     let held = Held::take(state, id).map_err(|why| match why.kind() {
         io::ErrorKind::WouldBlock => {
             let what = format!("fuse {id} is firing, or is being changed");
@@ -260,7 +255,8 @@ fn stop_all(here: &Here, target: &Target) -> Result<(), String> {
         }
     };
     // Those very ones: while the first end, others may get their pids.
-    let not = sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
+    let not =
+        sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
     let not = not.filter(|why| why.kind != Kind::NoSession).map(|why| one_line(&why.message));
     failed.splice(..0, not);
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
