@@ -71,7 +71,9 @@ fn set(here: &Here, args: FuseSet) -> Outcome {
         view::note("nobody fires it while no daemon runs: `agentctl daemon start` starts one");
     }
     if told == Some(0) {
-        view::note("no webhook is configured: nobody would be told; `agentctl webhook list` shows them");
+        view::note(
+            "no webhook is configured: nobody would be told; `agentctl webhook list` shows them",
+        );
     }
     done(here, (set, Vec::new()), "set", args.json)
 }

@@ -72,7 +72,9 @@ pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Budgets, Error> {
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
         path: Some(path),
-        message: format!("this budget cannot be read, and is not kept: {why}; remove it, and set it anew"),
+        message: format!(
+            "this budget cannot be read, and is not kept: {why}; remove it, and set it anew"
+        ),
     };
     let problems = found.broken.into_iter().map(problem).collect();
     Ok(wire::Budgets { schema: wire::SCHEMA, budgets, problems })

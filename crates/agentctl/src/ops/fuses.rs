@@ -2,7 +2,7 @@
 
 use super::{
     Here,
-    command::said,
+    command::said_by_all,
     dirs::{real, unwritable},
     exact::{exact, said as said_of},
     status::status,
@@ -50,7 +50,9 @@ pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Fuses, Error> {
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
         path: Some(path),
-        message: format!("this fuse cannot be read, and does not fire: {why}; remove it, and set it anew"),
+        message: format!(
+            "this fuse cannot be read, and does not fire: {why}; remove it, and set it anew"
+        ),
     };
     let problems = found.broken.into_iter().map(problem).collect();
     Ok(wire::Fuses { schema: wire::SCHEMA, fuses, problems })
@@ -114,11 +116,8 @@ fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Chang
     if done.is_empty() {
         return Err(failed.into_iter().next().unwrap_or_else(|| none(name)));
     }
-    let problem = |why: Error| Problem {
-        agent: "agentctl".to_owned(),
-        path: None,
-        message: why.message,
-    };
+    let problem =
+        |why: Error| Problem { agent: "agentctl".to_owned(), path: None, message: why.message };
     Ok((done, failed.into_iter().map(problem).collect()))
 }
 
@@ -146,11 +145,7 @@ fn meant(here: &Here, mut set: Vec<Fuse>, name: &str) -> Result<Vec<Fuse>, Error
 }
 
 /// `None` where it has fired since.
-fn change(
-    state: &Path,
-    id: &str,
-    changed: impl Fn(Fuse) -> Fuse,
-) -> Result<Option<Fuse>, Error> {
+fn change(state: &Path, id: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Option<Fuse>, Error> {
     let held = Held::take(state, id).map_err(|why| match why.kind() {
         io::ErrorKind::WouldBlock => {
             let what = format!("fuse {id} is firing, or is being changed");
@@ -240,7 +235,7 @@ fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
     match &fuse.action {
         Action::Event | Action::Webhook => Ok(()),
         Action::Stop => stop_all(here, &fuse.target),
-        Action::Script(command) => script(command, fuse),
+        Action::Script(command) => script(here, command, fuse),
     }
 }
 
@@ -260,14 +255,15 @@ fn stop_all(here: &Here, target: &Target) -> Result<(), String> {
         }
     };
     // Those very ones: while the first end, others may get their pids.
-    let not = sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
+    let not =
+        sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
     let not = not.filter(|why| why.kind != Kind::NoSession).map(|why| one_line(&why.message));
     failed.splice(..0, not);
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
 /// What it is run for it is told by variables alone: nothing is put into its words.
-fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
+fn script(here: &Here, command: &str, fuse: &Fuse) -> Result<(), String> {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command);
     match &fuse.target {
@@ -276,6 +272,10 @@ fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
         }
         Target::Session { agent, id } => {
             shell.env("AGENTCTL_ADAPTER", agent).env("AGENTCTL_SESSION_ID", id);
+            let own = exact(&here.again(), agent, id).ok().flatten().and_then(|one| one.cwd);
+            if let Some(dir) = own.filter(|dir| dir.is_dir()) {
+                shell.current_dir(&dir).env("AGENTCTL_CWD", dir);
+            }
         }
     }
     shell
@@ -285,5 +285,5 @@ fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
     // A daemon's own: whoever it starts does not speak for it.
     shell.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
     let limit = fuse.limit.map_or(SCRIPT, Duration::from_secs);
-    said(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
+    said_by_all(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
 }

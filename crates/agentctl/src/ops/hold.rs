@@ -26,7 +26,8 @@ pub(super) fn hold(here: &Here, session: &Session) -> Result<(), Error> {
         let why = "its process has other sessions too, or will have";
         return Err(refuse("hold", &session, why).hint("`stop` ends its turn alone"));
     }
-    if let Some((why, hint)) = stop::why_not(seen.host(), &session, &stop::name_of(&session), false) {
+    if let Some((why, hint)) = stop::why_not(seen.host(), &session, &stop::name_of(&session), false)
+    {
         return Err(refuse("hold", &session, &why).hint(hint));
     }
     let held = each(&session, "hold", host::hold).and_then(|()| settle(here, &session, true));

@@ -10,8 +10,7 @@ use crate::{
     ops::{
         Here,
         dirs::unwritable,
-        exact,
-        hold,
+        exact, hold,
         list::{self, Ask},
         stop::{self, Manner},
     },
