@@ -16,8 +16,8 @@ use std::{
 
 /// How long those have to heed a signal whose time is over.
 const GRACE: Duration = Duration::from_secs(1);
-/// What is said beyond this, while it runs, is forgotten. Nobody reads so much.
-const MOST: u64 = 64 << 20;
+/// What a group says beyond this, while it runs, is forgotten.
+const MOST: u64 = 4 << 20;
 
 /// How a command ended, and what it said.
 pub(crate) struct Ran {
@@ -49,13 +49,13 @@ impl fmt::Display for Unrun {
 
 /// Runs a command to its end, and ends it if that takes longer.
 pub(crate) fn run(command: &mut Command, within: Duration) -> Result<Ran, Unrun> {
-    begin(command, within, |child| drop(child.kill()))
+    begin(command, within, Whole::No)
 }
 
-/// The same for what may start others: they end with it if its time is over. What it leaves running once it
-/// has ended by itself is its own affair.
+/// The same for what may start others: they end with it if its time is over, and what they say beyond reason
+/// is forgotten. What it leaves running once it has ended by itself is its own affair.
 pub(crate) fn run_group(command: &mut Command, within: Duration) -> Result<Ran, Unrun> {
-    begin(command.process_group(0), within, end_group)
+    begin(command.process_group(0), within, Whole::Yes)
 }
 
 fn end_group(child: &mut Child) {
@@ -70,7 +70,14 @@ fn end_group(child: &mut Child) {
     let _ = kill_process_group(group, Signal::KILL);
 }
 
-fn begin(command: &mut Command, within: Duration, end: impl Fn(&mut Child)) -> Result<Ran, Unrun> {
+/// Whether all of a group is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    Yes,
+    No,
+}
+
+fn begin(command: &mut Command, within: Duration, whole: Whole) -> Result<Ran, Unrun> {
     let files = || -> io::Result<_> { Ok((tempfile::tempfile()?, tempfile::tempfile()?)) };
     // Files, not pipes: a full pipe would stop it, and whoever it leaves behind would keep one open.
     let (out, err) = files().map_err(Unrun::Unheard)?;
@@ -81,17 +88,31 @@ fn begin(command: &mut Command, within: Duration, end: impl Fn(&mut Child)) -> R
     let twins = out.try_clone().and_then(|out| Ok((out, err.try_clone()?)));
     let (to, errors) = twins.map_err(Unrun::Unheard)?;
     let mut child = command.stdout(to).stderr(errors).spawn().map_err(Unrun::NotStarted)?;
-    match ended(&mut child, within, [&out, &err]).map_err(Unrun::Lost)? {
+    let look = || match whole {
+        Whole::Yes => [&out, &err].into_iter().for_each(bound),
+        Whole::No => {}
+    };
+    match ended(&mut child, within, look).map_err(Unrun::Lost)? {
         Some(status) => Ok(Ran { status, out, err }),
         None => {
-            end(&mut child);
+            match whole {
+                Whole::Yes => end_group(&mut child),
+                Whole::No => drop(child.kill()),
+            }
             let _ = child.wait();
             Err(Unrun::Late(within))
         }
     }
 }
 
-fn ended(child: &mut Child, within: Duration, said: [&File; 2]) -> io::Result<Option<ExitStatus>> {
+/// One that never stops talking would fill the disk.
+fn bound(said: &File) {
+    if said.metadata().is_ok_and(|stat| stat.len() > MOST) {
+        let _ = said.set_len(0);
+    }
+}
+
+fn ended(child: &mut Child, within: Duration, look: impl Fn()) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
         let status = child.try_wait()?;
@@ -99,9 +120,7 @@ fn ended(child: &mut Child, within: Duration, said: [&File; 2]) -> io::Result<Op
         if status.is_some() || taken > within {
             return Ok(status);
         }
-        for file in said.into_iter().filter(|file| file.metadata().is_ok_and(|s| s.len() > MOST)) {
-            let _ = file.set_len(0); // else one that never stops talking fills the disk
-        }
+        look();
         // A part of what it has taken: short calls are many, and wait for no tick.
         thread::sleep((taken / 8).clamp(Duration::from_micros(100), Duration::from_millis(20)));
     }
