@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// The number of this shape.
 pub const SCHEMA: u32 = 1;
-/// How long one that is over is remembered, so that nobody misses it.
+/// How long what a person asked for is remembered once it is over, so that nobody misses it: fuses too.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// So many crossings of each limit are kept.
 const SEEN: usize = 16;
@@ -53,7 +53,7 @@ pub enum Limit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OnBudget {
-    /// Nothing else.
+    /// Only an event is recorded.
     Warn,
     /// The session is stopped.
     Stop,

@@ -92,7 +92,7 @@ pub(super) enum Command {
     Hook(Hook),
     /// Show what is configured, and where
     Config(Config),
-    /// Have something done at a time, unless it is put off or cancelled
+    /// Run an action after a delay, unless extended or cancelled
     Fuse(Fuse),
     /// Show the fuses that are set, as `fuse list` does
     Fuses(FuseList),

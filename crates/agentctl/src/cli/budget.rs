@@ -17,11 +17,8 @@ pub(super) fn run(here: &Here, args: &Budget) -> Outcome {
     match &args.command {
         BudgetCommand::Set(args) => {
             let budget = ops::budgets::set(here, &args.id, &args.most.order())?;
-            done(budget, "set", args.json)?;
-            if !args.json {
-                unkept();
-            }
-            Ok(0)
+            unkept();
+            done(budget, "set", args.json)
         }
         BudgetCommand::Cancel(args) => {
             done(ops::budgets::cancel(here, &args.id)?, "cancelled", args.json)

@@ -5,7 +5,7 @@ use super::{
     run::Outcome,
 };
 use crate::{
-    daemon,
+    config, daemon,
     error::{Error, Kind},
     ops::{
         self, Here,
@@ -17,6 +17,7 @@ use agentctl_core::{
     fuse::Action,
     wire::{self, Fuses},
 };
+use std::path::Path;
 
 /// Sets, changes or shows fuses.
 pub(super) fn run(here: &Here, args: Fuse) -> Outcome {
@@ -62,13 +63,24 @@ fn set(here: &Here, args: FuseSet) -> Outcome {
         (OnExpire::Webhook, None) => Action::Webhook,
         (OnExpire::Stop, None) => Action::Stop,
     };
+    let told = matches!(action, Action::Webhook).then(webhooks);
     let (limit, label) = (args.script_timeout, args.label);
     let wanted = Wanted { target: &args.target, ttl: args.ttl, action, limit, label };
     let set = vec![ops::fuses::set(here, &wanted)?];
     if !daemon::runs() {
         view::note("nobody fires it while no daemon runs: `agentctl daemon start` starts one");
     }
+    if told == Some(0) {
+        view::note(
+            "no webhook is configured: nobody would be told; `agentctl webhook list` shows them",
+        );
+    }
     done(here, (set, Vec::new()), "set", args.json)
+}
+
+/// How many webhooks the daemon tells: it reads the configuration from the root.
+fn webhooks() -> usize {
+    config::read(Some(Path::new("/"))).map_or(0, |config| config.webhooks().0.len())
 }
 
 fn done(here: &Here, (fuses, problems): Changed, what: &str, json: bool) -> Outcome {

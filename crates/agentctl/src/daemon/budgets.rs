@@ -94,10 +94,10 @@ fn pass(
     for dir in due.sources.iter().filter_map(|path| path.parent()) {
         let _ = watch.below(dir, false); // else it is looked at now and then
     }
-    let most = match lives {
-        true if due.unwritten => FIRST,
-        true => SCAN,
-        false => LOOK,
+    let most = match (due.unwritten, lives) {
+        (true, _) => FIRST,
+        (false, true) => SCAN,
+        (false, false) => LOOK,
     };
     due.next.map_or(most, |next| next.min(most))
 }

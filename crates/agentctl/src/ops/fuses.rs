@@ -2,7 +2,7 @@
 
 use super::{
     Here,
-    command::said,
+    command::said_by_all,
     dirs::{real, unwritable},
     exact::{exact, said as said_of},
     status::status,
@@ -235,7 +235,7 @@ fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
     match &fuse.action {
         Action::Event | Action::Webhook => Ok(()),
         Action::Stop => stop_all(here, &fuse.target),
-        Action::Script(command) => script(command, fuse),
+        Action::Script(command) => script(here, command, fuse),
     }
 }
 
@@ -263,7 +263,7 @@ fn stop_all(here: &Here, target: &Target) -> Result<(), String> {
 }
 
 /// What it is run for it is told by variables alone: nothing is put into its words.
-fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
+fn script(here: &Here, command: &str, fuse: &Fuse) -> Result<(), String> {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command);
     match &fuse.target {
@@ -272,6 +272,10 @@ fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
         }
         Target::Session { agent, id } => {
             shell.env("AGENTCTL_ADAPTER", agent).env("AGENTCTL_SESSION_ID", id);
+            let own = exact(&here.again(), agent, id).ok().flatten().and_then(|one| one.cwd);
+            if let Some(dir) = own.filter(|dir| dir.is_dir()) {
+                shell.current_dir(&dir).env("AGENTCTL_CWD", dir);
+            }
         }
     }
     shell
@@ -281,5 +285,5 @@ fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
     // A daemon's own: whoever it starts does not speak for it.
     shell.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
     let limit = fuse.limit.map_or(SCRIPT, Duration::from_secs);
-    said(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
+    said_by_all(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
 }

@@ -80,7 +80,8 @@ pub(super) fn told(over: &Overrun) -> String {
     format!("{id}  {agent}  {}, {}", crossed(&over.crossed), over.crossed.action.name())
 }
 
-fn crossed(one: &Crossed) -> String {
+/// What was crossed, in a few words.
+pub(super) fn crossed(one: &Crossed) -> String {
     let (used, allowed) = (number(one.limit, one.used), number(one.limit, one.allowed));
     let but = one.problem.as_ref().map(|why| format!(", but {}", one_line(why)));
     format!("{} {used} of {allowed}{}", one.limit.name(), but.unwrap_or_default())

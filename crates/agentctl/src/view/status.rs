@@ -96,9 +96,9 @@ fn stall(session: &Session, now: Timestamp) -> Option<String> {
 fn budget(session: &Session) -> Option<String> {
     let budget = session.budget.as_ref()?;
     let then = budget.on_budget.name();
-    let crossed = super::budgets::warning(session).map(|what| format!("; crossed {what}"));
-    let crossed = crossed.map(|what| what.replace("budget: ", "")).unwrap_or_default();
-    Some(format!("{}, then {then}{crossed}", super::budgets::used(budget)))
+    let last = budget.crossed.last();
+    let last = last.map(|last| format!("; crossed {}", super::budgets::crossed(last)));
+    Some(format!("{}, then {then}{}", super::budgets::used(budget), last.unwrap_or_default()))
 }
 
 fn deadline(session: &Session, now: Timestamp) -> Option<String> {

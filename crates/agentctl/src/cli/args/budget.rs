@@ -29,7 +29,7 @@ pub(in crate::cli) struct Most {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum Then {
-    /// Nothing else
+    /// Only record an event
     Warn,
     /// It is stopped, as `agentctl stop` does
     Stop,

@@ -23,6 +23,7 @@ use agentctl_core::{
     text::excerpt,
     wire::Session,
 };
+use jiff::SignedDuration;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -31,6 +32,9 @@ use std::{
 
 /// How long a session has to end that is stopped.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How long an agent may take to begin what it was launched for.
+const BEGINS: SignedDuration = SignedDuration::from_mins(2);
 
 /// What is to be done, and what to wait for.
 #[derive(Default)]
@@ -41,7 +45,8 @@ pub(crate) struct Due {
     pub(crate) processes: Vec<ProcKey>,
     /// Where those sessions are written down.
     pub(crate) sources: Vec<PathBuf>,
-    /// Some of them are written down nowhere yet: nothing tells when that begins.
+    /// Some of them are written down nowhere yet, or have just been launched and are not seen to live: nothing
+    /// tells when that begins.
     pub(crate) unwritten: bool,
     /// How long until the next silence is too long.
     pub(crate) next: Option<Duration>,
@@ -55,6 +60,8 @@ pub(crate) fn due(here: &Here) -> Result<Due, Error> {
     let set: Vec<Budget> = found.all.into_iter().filter(Budget::is_set).collect();
     let mut due = Due::default();
     for seen in look(here, set, Much::Limited) {
+        let young = here.now().duration_since(seen.budget.set_at).abs() < BEGINS;
+        due.unwritten |= young && !seen.session.as_ref().is_some_and(|session| session.live);
         let Some(session) = &seen.session else { continue };
         if !undone(&seen, session).is_empty() {
             due.crossed.push(seen.budget.id.clone());

@@ -144,7 +144,7 @@ fn a_script_that_fails_is_told() {
         let begin = ["--ttl", "1s", "--on-expire", "script", "--script", words];
         set(home, target, &[&begin[..], more].concat())
     };
-    let hangs = "echo $$ >pid; exec /bin/sleep 1000";
+    let hangs = "/bin/sleep 1000 & echo $! >pid; wait";
     let fuses = [
         script(&dir, hangs, &["--script-timeout", "1s"]),
         script(&dir, "echo a >&2; echo no way >&2; exit 3", &[]),
