@@ -81,6 +81,11 @@ pub(crate) fn text(supervisor: Supervisor) -> Result<String, Error> {
         Error::new(Kind::Refused, "the path of this program is no text").hint("move it")
     })?;
     match supervisor {
+        // It is refused however it is written.
+        Supervisor::Systemd if program.contains(['"', '\'', '\\']) => {
+            let what = format!("systemd starts no program with such a path: {}", one_line(program));
+            Err(Error::new(Kind::Refused, what).hint("move it"))
+        }
         Supervisor::Systemd => Ok(unit(program, &settings())),
         Supervisor::Launchd => Ok(plist(program, &settings())),
     }
@@ -298,11 +303,8 @@ mod tests {
     fn strange_paths_are_read_back_as_they_are() {
         let strange = "/opt/a b/100%/\"q\"/$HOME/\\x";
         let settings = [("AGENTCTL_HOME".to_owned(), strange.to_owned())];
-        let unit = unit(strange, &settings);
-        assert!(
-            unit.contains("ExecStart=\"/opt/a b/100%%/\\\"q\\\"/$HOME/\\\\x\" daemon run\n"),
-            "{unit}"
-        );
+        let unit = unit("/opt/a b/100%/$HOME", &settings);
+        assert!(unit.contains("ExecStart=\"/opt/a b/100%%/$HOME\" daemon run\n"), "{unit}");
         assert!(
             unit.contains("Environment=\"AGENTCTL_HOME=/opt/a b/100%%/\\\"q\\\"/$HOME/\\\\x\"\n"),
             "{unit}"
