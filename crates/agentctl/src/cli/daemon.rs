@@ -76,6 +76,9 @@ fn supervisor(unit: &UnitFile) -> daemon::Supervisor {
 }
 
 fn install(unit: &Unit) -> Outcome {
+    if let Some(left) = daemon::left_out() {
+        view::warning(&left);
+    }
     if unit.print {
         view::raw(daemon::text(supervisor(&unit.file))?.as_bytes())?;
         return Ok(0);

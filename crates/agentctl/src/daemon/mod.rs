@@ -28,7 +28,7 @@ mod watch;
 
 pub(crate) use control::{Ended, Started, restart, runs, start, status, stop};
 pub(crate) use figures::Figures;
-pub(crate) use install::{Installed, Supervisor, install, text, uninstall};
+pub(crate) use install::{Installed, Supervisor, install, left_out, text, uninstall};
 pub(crate) use past::answer;
 use rpc::{PROTOCOL, VERSION};
 pub(crate) use run::{Manner, run};

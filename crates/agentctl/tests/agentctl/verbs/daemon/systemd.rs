@@ -18,6 +18,7 @@ printf '[Service]\nWatchdogSec=1\nRestartSec=0\n' >"$HOME/.config/systemd/user/a
 systemctl --user daemon-reload
 systemctl --user enable --now agentctl 2>/dev/null || echo 'not started'
 first=$(of MainPID)
+[ "$first" -gt 1 ] || { echo 'it does not run'; exit 0; }
 "$1" daemon status | grep -q "process $first," || echo 'another one runs'
 kill -KILL "$first"
 until_is 1 'of NRestarts'
@@ -27,6 +28,11 @@ second=$(of MainPID)
 kill -STOP "$second"
 until_is 2 'of NRestarts'
 until_is active 'of ActiveState'
+third=$(of MainPID)
+"$1" daemon restart >/dev/null || echo 'not restarted'
+fourth=$(of MainPID)
+[ "$third" != "$fourth" ] || echo 'the same runs on'
+"$1" daemon status | grep -q "process $fourth," || echo 'a restart took it away from systemd'
 "$1" daemon stop >/dev/null || echo 'not ended'
 until_is inactive 'of ActiveState'
 [ "$(of Result)" = success ] || echo "an end that was asked for is $(of Result)"
@@ -43,7 +49,10 @@ fn a_real_systemd_looks_after_it() {
     let home = Home::new();
     let mut unshare = Command::new("unshare");
     unshare.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
-    unshare.args(["sh", "-c", SCRIPT, "script"]).arg(home.program("agentctl"));
+    // systemd reads paths in its own way.
+    let program = home.write("at $HOME 100%h/agentctl", "");
+    fs::copy(home.program("agentctl"), &program).expect("a copy");
+    unshare.args(["sh", "-c", SCRIPT, "script"]).arg(program);
     unshare.env_clear().env("HOME", home.path("")).env("PATH", "/usr/bin:/bin");
     unshare.env("XDG_RUNTIME_DIR", "/run/user");
     fs::set_permissions(home.path(""), fs::Permissions::from_mode(0o700)).expect("our folder");
