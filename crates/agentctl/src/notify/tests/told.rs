@@ -82,7 +82,14 @@ fn a_stall_is_told_as_one() {
     let one = Session { state: StateName::Working, ..session("s1") };
     let line = |session| message(&event(EventKind::Changed, "e1", Some(session)), Words::Desktop);
     assert!(line(one.clone()).body.starts_with("codex s1 session.changed, in /work"));
-    let stalled = line(Session { stall: Some(stall), ..one.clone() }).body;
+    let slow = Session { stall: Some(stall), ..one.clone() };
+    let mut filter = Filter::default();
+    filter.add("stalled=true").expect("a filter");
+    let keeps =
+        |session: &Session| filter.keeps(&event(EventKind::Changed, "e1", Some(session.clone())));
+    assert!(keeps(&slow) && !keeps(&one));
+    assert!(!filter.keeps(&fuse(EventKind::FuseSet, Target::Directory("/work".into()))));
+    let stalled = line(slow).body;
     let expected = "codex s1 is working, stalled: quiet since 1970-01-01 00:00:00Z, in /work/a b:";
     assert!(stalled.starts_with(expected), "{stalled}");
     let halted = line(Session { halted: true, ..one }).body;
