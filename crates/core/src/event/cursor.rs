@@ -170,6 +170,18 @@ impl Cursor {
     }
 
     /// Up to where all was told of this agent's sessions without a mark.
+    /// The key of a session; `local` says that ids that people choose for its agent are unique only per
+    /// directory. Where the directory is not known for once, it is the one that is marked.
+    pub fn key_of(&self, session: &Session, local: bool) -> Key {
+        let key = Key::of(session, local);
+        let mut marked =
+            self.marks.keys().filter(|one| (&one.agent, &one.id) == (&key.agent, &key.id));
+        match (marked.next(), marked.next()) {
+            (Some(only), None) if only.dir.is_none() || key.dir.is_none() => only.clone(),
+            (Some(_) | None, _) => key,
+        }
+    }
+
     pub fn floor_of(&self, agent: &str) -> Timestamp {
         self.behind.get(agent).copied().unwrap_or(self.floor)
     }
