@@ -9,15 +9,16 @@ use super::{
     telling::{Telling, Told, left},
 };
 use crate::{
-    derive::{State, Verdict},
+    derive::{State, Verdict, derive},
     evidence::{Evidence, Need, Reading, Tool},
-    receipt::Launched,
+    proof::Source,
+    receipt::{Launched, Stopped},
     wire::{Around, Event, EventKind, LockKind, Session, StateName},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// Begins every cursor of this shape.
 const VERSION: &str = "c1.";
@@ -169,7 +170,6 @@ impl Cursor {
         telling.tell(seen, look, born)
     }
 
-    /// Up to where all was told of this agent's sessions without a mark.
     /// The key of a session; `local` says that ids that people choose for its agent are unique only per
     /// directory. Where the directory is not known for once, it is the one that is marked.
     pub fn key_of(&self, session: &Session, local: bool) -> Key {
@@ -182,6 +182,7 @@ impl Cursor {
         }
     }
 
+    /// Up to where all was told of this agent's sessions without a mark.
     pub fn floor_of(&self, agent: &str) -> Timestamp {
         self.behind.get(agent).copied().unwrap_or(self.floor)
     }
@@ -306,7 +307,8 @@ fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
     let id = (!key.is_unnamed()).then(|| key.id.clone());
     let ended = look.shows_gone(mark) || look.shows_left(mark);
     let after = if ended { left(mark.state) } else { StateName::Unknown };
-    let session = unrecorded((&key.agent, id), (vanished(after), !ended), around);
+    let verdict = Verdict { state: vanished(after), live: !ended, because: Vec::new() };
+    let session = Session::new(absent(&key.agent, id), verdict, around);
     let mut telling = Telling::new(key, &session, mark.clone());
     match ended {
         true => telling.end(look.at, after),
@@ -328,13 +330,9 @@ fn vanished(state: StateName) -> State {
     }
 }
 
-/// A session that left no record.
-fn unrecorded(
-    (agent, id): (&str, Option<String>),
-    (state, live): (State, bool),
-    around: Around,
-) -> Session {
-    let seen = Evidence {
+/// Nothing is known of a session.
+fn absent(agent: &str, id: Option<String>) -> Evidence {
+    Evidence {
         agent: agent.to_owned(),
         id,
         record: Reading::Absent,
@@ -346,17 +344,33 @@ fn unrecorded(
         tool: Tool::NotAsked,
         stop: None,
         prompted: None,
-    };
-    Session::new(seen, Verdict { state, live, because: Vec::new() }, around)
+    }
 }
 
 /// A session of which our receipts alone know that it was there, and how it exited.
-pub fn witnessed(launch: &Launched, machine: &str) -> Option<Session> {
-    let exit = launch.exit?;
-    let state = match (exit.code, exit.signal) {
-        (Some(0), _) => State::Done,
-        (Some(code), _) => State::Failed(format!("exit code {code}")),
-        (None, _) => State::Died,
+pub fn witnessed(
+    launch: &Launched,
+    stops: &[(PathBuf, Stopped)],
+    machine: &str,
+) -> Option<Session> {
+    let (exit, id) = (launch.exit?, launch.session.clone());
+    let own = |(_, stop): &&(PathBuf, Stopped)| {
+        stop.agent == launch.agent && Some(&stop.session) == id.as_ref() && stop.at >= launch.at
+    };
+    let stop = stops.iter().filter(own).max_by_key(|(_, stop)| stop.at);
+    let stop = stop.map(|(path, stop)| {
+        (stop.at, Source::File { path: path.clone(), shows: stop.session.clone() })
+    });
+    // At its deadline its parent stops it, which is written down with its exit alone.
+    let stop = stop.or(exit.overdue.then_some((exit.at, Source::Blind)));
+    let seen = Evidence { stop, ..absent(&launch.agent, id) };
+    let verdict = derive(&seen);
+    // Without a record, how it exited is all that is known.
+    let state = match (&verdict.state, exit.code) {
+        (State::Unknown(_), Some(0)) => State::Done,
+        (State::Unknown(_), Some(code)) => State::Failed(format!("exit code {code}")),
+        (State::Unknown(_), None) => State::Died,
+        (known, _) => known.clone(),
     };
     let around = Around {
         host: machine.to_owned(),
@@ -366,7 +380,7 @@ pub fn witnessed(launch: &Launched, machine: &str) -> Option<Session> {
         launch: Some(launch.clone()),
         ..Around::default()
     };
-    Some(unrecorded((&launch.agent, launch.session.clone()), (state, false), around))
+    Some(Session::new(seen, Verdict { state, ..verdict }, around))
 }
 
 #[derive(Serialize, Deserialize)]
