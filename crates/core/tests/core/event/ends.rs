@@ -80,11 +80,14 @@ fn unnamed() -> State {
     State::Unknown("its process has named no session".into())
 }
 
+/// A session by its id and state, who lives later, and what is told then.
+type Case = (Option<&'static str>, State, Option<&'static [u32]>, EventKind, StateName);
+
 /// Whoever is not found has ended only if the kernel shows that its process is gone.
 #[test]
 fn who_is_missing_has_ended_if_its_process_has() {
     let (ended, changed) = (EventKind::Ended, EventKind::Changed);
-    let table: [(Option<&str>, State, Option<&[u32]>, EventKind, StateName); 8] = [
+    let table: [Case; 8] = [
         (Some("s"), IDLE, Some(&[2]), ended, StateName::Done),
         (Some("s"), State::Working, Some(&[2]), ended, StateName::Died),
         (None, unnamed(), Some(&[2]), ended, StateName::Unknown),
@@ -195,7 +198,7 @@ fn a_lock_that_is_not_seen_is_not_released() {
     let elsewhere = here(Some("/other"), IDLE, &[(1, 0)]);
     assert_eq!(released(&[elsewhere, nobody.clone()], &[1, 2], false), ["s"]);
     assert_eq!(released(&[here(Some("/work"), State::Done, &[])], &[2], false), ["s"]);
-    assert_eq!(released(&[nobody.clone()], &[2], false), ["s"], "its process is gone");
+    assert_eq!(released(std::slice::from_ref(&nobody), &[2], false), ["s"], "its process is gone");
     assert_eq!(released(&[nobody], &[1, 2], false), [""; 0], "its process lives");
 }
 
