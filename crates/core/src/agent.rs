@@ -47,6 +47,8 @@ pub struct Card {
     pub inherited: &'static [&'static str],
     /// It leaves no trail: the only process of a directory holds the only session written there since.
     pub infers: bool,
+    /// People may choose ids, which are then unique only per directory.
+    pub local_ids: bool,
     /// It writes down what its sessions cost.
     pub costs: bool,
     /// How many characters of an id tell sessions apart at a glance.

@@ -8,13 +8,15 @@ mod budgets;
 mod cursor;
 mod filter;
 mod fuses;
+mod gone;
 mod hash;
 mod locks;
 mod mark;
 mod telling;
 
-pub use cursor::{BadCursor, Cursor, witnessed};
+pub use cursor::{BadCursor, Cursor};
 pub use filter::Filter;
+pub use gone::witnessed;
 pub use mark::{Key, Mark};
 
 use crate::{

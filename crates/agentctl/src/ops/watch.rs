@@ -15,7 +15,7 @@ use crate::host::{Change, Part, Watch};
 use agentctl_core::{
     agent::Agent,
     agents,
-    event::{Cursor, Key, Look, Mark},
+    event::{Cursor, Key, Look, Mark, Seen},
     ident::ProcKey,
     wire::{Event, Problem, Session, StateName},
 };
@@ -322,9 +322,22 @@ impl Watcher {
         self.unnamed.extend(still);
     }
 
+    /// Looks when a session that works will have said nothing for too long.
+    fn await_stalls(&mut self, looked: &Looked) {
+        let (wall, now) = (self.here.again().now(), Instant::now());
+        for Seen { key, session, .. } in &looked.look.sessions {
+            let left = session.stalls_at().map(|at| at.duration_since(wall));
+            let left = left.and_then(|left| Duration::try_from(left).ok());
+            if let Some((left, agent)) = left.zip(agents::named(&key.agent)) {
+                self.due((agent.card().name, now + left + REST));
+            }
+        }
+    }
+
     /// Watches what was found.
     fn seen(&mut self, looked: Looked, batch: &mut Batch) {
         self.await_names(&looked);
+        self.await_stalls(&looked);
         let marks = &self.cursor.marks;
         self.alive.retain(|key, _| marks.contains_key(key));
         for seen in looked.look.sessions.iter().filter(|seen| seen.session.live) {

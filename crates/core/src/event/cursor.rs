@@ -3,16 +3,15 @@
 use super::{
     Key, Look, Mark, Seen, event,
     fuses::Lit,
+    gone::gone,
     hash,
     locks::Held,
     mark::Counts,
-    telling::{Telling, Told, left},
+    telling::{Telling, Told},
 };
 use crate::{
-    derive::{State, Verdict},
-    evidence::{Evidence, Need, Reading, Tool},
-    receipt::Launched,
-    wire::{Around, Event, EventKind, LockKind, Session, StateName},
+    evidence::Need,
+    wire::{Event, EventKind, LockKind, Session, StateName},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
@@ -169,6 +168,18 @@ impl Cursor {
         telling.tell(seen, look, born)
     }
 
+    /// The key of a session; `local` says that ids that people choose for its agent are unique only per
+    /// directory. Where the directory is not known for once, it is the one that is marked.
+    pub fn key_of(&self, session: &Session, local: bool) -> Key {
+        let key = Key::of(session, local);
+        let mut marked =
+            self.marks.keys().filter(|one| (&one.agent, &one.id) == (&key.agent, &key.id));
+        match (marked.next(), marked.next()) {
+            (Some(only), None) if only.dir.is_none() || key.dir.is_none() => only.clone(),
+            (Some(_) | None, _) => key,
+        }
+    }
+
     /// Up to where all was told of this agent's sessions without a mark.
     pub fn floor_of(&self, agent: &str) -> Timestamp {
         self.behind.get(agent).copied().unwrap_or(self.floor)
@@ -267,94 +278,6 @@ fn unique(look: &Look) -> Vec<&Seen> {
     sessions.sort_by_key(|seen| (&seen.key, !seen.session.live, &seen.session.source));
     sessions.dedup_by_key(|seen| &seen.key);
     sessions
-}
-
-/// Nothing is left of it but its mark: its record was removed, or never written.
-fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
-    let over = Mark { live: Some(false), at: look.at, ..mark.clone() };
-    let named = |seen: &Seen| {
-        let own = seen.session.process.iter().chain(&seen.session.processes);
-        own.into_iter().any(|process| key.is_process(process))
-    };
-    if mark.live != Some(true) || key.is_unnamed() && look.sessions.iter().any(named) {
-        return (
-            Vec::new(),
-            Mark { state: mark.state.filter(|s| *s != StateName::Unknown), ..over },
-        );
-    }
-    let known = look.missed.iter().find(|(missed, _)| missed == key).map(|(_, session)| session);
-    let around = Around {
-        host: look.machine.clone(),
-        now: look.at,
-        cwd: known.and_then(|known| known.cwd.clone()),
-        title: known.and_then(|known| known.title.clone()),
-        started: known.and_then(|known| known.started_at),
-        ..Around::default()
-    };
-    let id = (!key.is_unnamed()).then(|| key.id.clone());
-    let ended = look.shows_gone(mark) || look.shows_left(mark);
-    let after = if ended { left(mark.state) } else { StateName::Unknown };
-    let session = unrecorded((&key.agent, id), (vanished(after), !ended), around);
-    let mut telling = Telling::new(key, &session, mark.clone());
-    match ended {
-        true => telling.end(look.at, after),
-        false => telling.lose(look.at),
-    }
-    (telling.told, telling.mark)
-}
-
-/// The state of a session of which only its mark is left.
-fn vanished(state: StateName) -> State {
-    match state {
-        StateName::Working | StateName::Waiting | StateName::Unknown => {
-            State::Unknown("nothing of it is found any more".to_owned())
-        }
-        StateName::Idle | StateName::Done => State::Done,
-        StateName::Failed => State::Failed("failed".to_owned()),
-        StateName::Stopped => State::Stopped,
-        StateName::Died => State::Died,
-    }
-}
-
-/// A session that left no record.
-fn unrecorded(
-    (agent, id): (&str, Option<String>),
-    (state, live): (State, bool),
-    around: Around,
-) -> Session {
-    let seen = Evidence {
-        agent: agent.to_owned(),
-        id,
-        record: Reading::Absent,
-        holders: Vec::new(),
-        lost: Vec::new(),
-        suspects: Vec::new(),
-        absence: None,
-        blind: None,
-        tool: Tool::NotAsked,
-        stop: None,
-        prompted: None,
-    };
-    Session::new(seen, Verdict { state, live, because: Vec::new() }, around)
-}
-
-/// A session of which our receipts alone know that it was there, and how it exited.
-pub fn witnessed(launch: &Launched, machine: &str) -> Option<Session> {
-    let exit = launch.exit?;
-    let state = match (exit.code, exit.signal) {
-        (Some(0), _) => State::Done,
-        (Some(code), _) => State::Failed(format!("exit code {code}")),
-        (None, _) => State::Died,
-    };
-    let around = Around {
-        host: machine.to_owned(),
-        now: exit.at,
-        started: Some(launch.at),
-        written: Some(launch.at),
-        launch: Some(launch.clone()),
-        ..Around::default()
-    };
-    Some(unrecorded((&launch.agent, launch.session.clone()), (state, false), around))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -82,3 +82,12 @@ pub(super) fn of(session: &Session, turn: &Turn, now: Timestamp) -> Option<Stall
     };
     Some(Stall { since, doing, after })
 }
+
+impl Session {
+    /// When its turn will have come to nothing for long, if nothing comes until then.
+    pub fn stalls_at(&self) -> Option<Timestamp> {
+        let runs = self.live && !self.halted && self.state == StateName::Working;
+        let since = self.updated_at.filter(|_| runs && self.stall.is_none())?;
+        since.checked_add(QUIET).ok()
+    }
+}

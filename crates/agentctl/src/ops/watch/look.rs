@@ -8,7 +8,7 @@ use crate::{
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
-    event::{self, Cursor, Key, Look, Seen},
+    event::{self, Cursor, Look, Seen},
     host::{Host, Table},
     ident::ProcKey,
     observe::{Candidate, History, Survey, Teller},
@@ -148,8 +148,10 @@ fn unrecorded(part: &mut Part, cursor: &Cursor, host: &dyn Host, full: bool) {
     let known: Vec<Option<String>> =
         part.sessions.iter().map(|seen| seen.session.id.clone()).collect();
     for launch in host.launches().iter().filter(own).filter(|one| !known.contains(&one.session)) {
-        let Some(session) = event::witnessed(launch, host.machine()) else { continue };
-        let key = Key::of(&session, agent.card().infers);
+        let Some(session) = event::witnessed(launch, host.stops(), host.machine()) else {
+            continue;
+        };
+        let key = cursor.key_of(&session, agent.card().local_ids);
         let floor = cursor.floor_of(part.agent);
         let recent = full && launch.exit.is_some_and(|exit| exit.at > floor);
         let from = match cursor.marks.get(&key) {
@@ -179,7 +181,7 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
     let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
     let read = observe::spread(&candidates, |candidate| {
         let (session, problem) = survey.session(candidate, Depth::Glance);
-        let key = Key::of(&session, agent.card().infers);
+        let key = cursor.key_of(&session, agent.card().local_ids);
         let from = match cursor.marks.get(&key) {
             _ if only_now => From::Now,
             Some(mark) => From::Mark(mark),

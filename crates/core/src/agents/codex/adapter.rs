@@ -31,6 +31,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    local_ids: false,
     costs: false,
     short: 13, // ids begin with their time: 13 characters are a millisecond
     known: known::KNOWN,

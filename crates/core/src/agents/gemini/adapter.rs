@@ -29,6 +29,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,
+    local_ids: true,
     costs: false,
     short: 8,
     known: known::KNOWN,

@@ -41,6 +41,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    local_ids: false,
     costs: true,
     short: 8,
     known: known::KNOWN,

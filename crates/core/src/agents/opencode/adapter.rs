@@ -39,6 +39,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,
+    local_ids: false,
     costs: true,
     short: 12, // `ses_` and the first hex digits of its time
     known: &[],

@@ -3,11 +3,12 @@
 use super::world::at;
 use agentctl_core::{
     derive::{Idle, State, Verdict},
-    event::{Cursor, Key, Look, Seen, Step, Story, What},
+    event::{Cursor, Key, Look, Seen, Step, Story, What, witnessed},
     evidence::{Evidence, Holder, Reading, Tool},
     fuse::{Action, Fuse, SCHEMA, Target},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
+    receipt::{Exit, Launched, Stopped},
     wire::{Around, Event, EventKind, Lock, LockKind, Session, StateName},
 };
 
@@ -79,11 +80,14 @@ fn unnamed() -> State {
     State::Unknown("its process has named no session".into())
 }
 
+/// A session by its id and state, who lives later, and what is told then.
+type Case = (Option<&'static str>, State, Option<&'static [u32]>, EventKind, StateName);
+
 /// Whoever is not found has ended only if the kernel shows that its process is gone.
 #[test]
 fn who_is_missing_has_ended_if_its_process_has() {
     let (ended, changed) = (EventKind::Ended, EventKind::Changed);
-    let table: [(Option<&str>, State, Option<&[u32]>, EventKind, StateName); 8] = [
+    let table: [Case; 8] = [
         (Some("s"), IDLE, Some(&[2]), ended, StateName::Done),
         (Some("s"), State::Working, Some(&[2]), ended, StateName::Died),
         (None, unnamed(), Some(&[2]), ended, StateName::Unknown),
@@ -194,7 +198,7 @@ fn a_lock_that_is_not_seen_is_not_released() {
     let elsewhere = here(Some("/other"), IDLE, &[(1, 0)]);
     assert_eq!(released(&[elsewhere, nobody.clone()], &[1, 2], false), ["s"]);
     assert_eq!(released(&[here(Some("/work"), State::Done, &[])], &[2], false), ["s"]);
-    assert_eq!(released(&[nobody.clone()], &[2], false), ["s"], "its process is gone");
+    assert_eq!(released(std::slice::from_ref(&nobody), &[2], false), ["s"], "its process is gone");
     assert_eq!(released(&[nobody], &[1, 2], false), [""; 0], "its process lives");
 }
 
@@ -255,4 +259,60 @@ fn only_who_cannot_be_read_stays_behind() {
     let kinds: Vec<_> = cursor.tell(&open).iter().map(|event| event.kind).collect();
     assert!(kinds.contains(&EventKind::Working) && kinds.contains(&EventKind::Idle), "{kinds:?}");
     assert_eq!(cursor.floor_of("codex"), cursor.floor_of(AGENT));
+}
+
+/// A directory that cannot be read for once, or is told late, makes no other session.
+#[test]
+fn a_session_keeps_its_key() {
+    let of = |id: &str, cwd: Option<&str>| {
+        let session = session(Some(id), IDLE, &[(1, 0)]);
+        Session { cwd: cwd.map(Into::into), ..session }
+    };
+    let marked = |sessions: &[Session]| {
+        let keyed =
+            |session: &Session| Seen { key: Key::of(session, true), ..seen(session.clone(), &[]) };
+        let sessions: Vec<Seen> = sessions.iter().map(keyed).collect();
+        Cursor::now(&look(10, &sessions, Some(&[1])))
+    };
+    let uuid = "0198c0de-0000-7000-8000-00000000abcd";
+    assert_eq!(Key::of(&of(uuid, Some("/a")), true).dir, None, "it is unique by itself");
+    let (here, there, nowhere) = (of("fix", Some("/a")), of("fix", Some("/b")), of("fix", None));
+    assert_ne!(Key::of(&here, true), Key::of(&there, true));
+    assert_eq!(Key::of(&here, false), Key::of(&there, false));
+    for (known, seen) in [(&here, &nowhere), (&nowhere, &here), (&here, &here)] {
+        let cursor = marked(std::slice::from_ref(known));
+        assert_eq!(cursor.key_of(seen, true), Key::of(known, true));
+    }
+    let both = marked(&[here.clone(), there.clone()]);
+    assert_eq!(both.key_of(&there, true), Key::of(&there, true));
+    assert_eq!(marked(&[here]).key_of(&there, true), Key::of(&there, true));
+}
+
+/// What we stopped is told as stopped, whatever it exited with.
+#[test]
+fn what_we_stopped_has_not_failed() {
+    let launch = |code, overdue| {
+        let exit = Exit { schema: 1, code, signal: None, at: at(9), overdue };
+        let json = serde_json::json!({
+            "schema": 1, "launch": "l", "agent": AGENT, "session": "s", "at": at(1),
+        });
+        let launch: Launched = serde_json::from_value(json).expect("a receipt");
+        Launched { exit: Some(exit), ..launch }
+    };
+    let stop = |second| {
+        let (agent, session, process) = (AGENT.to_owned(), "s".to_owned(), process(1));
+        ("/stop".into(), Stopped { schema: 1, agent, session, process, at: at(second) })
+    };
+    for (code, overdue, stops, state) in [
+        (Some(0), false, vec![], StateName::Done),
+        (Some(143), false, vec![], StateName::Failed),
+        (None, false, vec![], StateName::Died),
+        (Some(143), true, vec![], StateName::Stopped),
+        (Some(143), false, vec![stop(8)], StateName::Stopped),
+        (None, false, vec![stop(8)], StateName::Stopped),
+        (Some(143), false, vec![stop(0)], StateName::Failed), // another run of it
+    ] {
+        let session = witnessed(&launch(code, overdue), &stops, "here").expect("it exited");
+        assert_eq!((session.state, session.live), (state, false), "{code:?} {overdue} {stops:?}");
+    }
 }
