@@ -119,16 +119,28 @@ fn difference(version: &str, protocol: u32) -> Option<String> {
 
 /// Starts it, away from whoever asks, and returns once it answers.
 pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
-    let state = places::known_state()?;
-    if Lock::holder(&state).is_some() {
-        return Ok(Started { daemon: answers(&state)?, already: true });
+    let (state, until) = (places::known_state()?, Instant::now() + PATIENCE);
+    loop {
+        if let Some(daemon) = answers(&state, until)? {
+            return Ok(Started { daemon, already: true });
+        }
+        if let Some(daemon) = begin(&state, portable, figures)? {
+            return Ok(Started { daemon, already: false });
+        }
+        if Instant::now() > until {
+            return Err(ended());
+        }
     }
+}
+
+/// Starts one, and waits until it answers; none is that somebody else was quicker.
+fn begin(state: &Path, portable: bool, figures: Option<Figures>) -> Result<Option<Daemon>, Error> {
     let log = state.join(LOG);
     let failed = |why: io::Error| {
         Error::new(Kind::Io, format!("cannot start the daemon: {}: {why}", log.display()))
             .hint("make its directory writable for you, or set AGENTCTL_HOME")
     };
-    make_dir(&state).map_err(failed)?;
+    make_dir(state).map_err(failed)?;
     let open = OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
     let errors = open.map_err(failed)?;
     let before = errors.metadata().map_or(0, |stat| stat.len());
@@ -148,16 +160,15 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
     let began = Instant::now();
     loop {
         let pid = child.id();
-        let own = Lock::holder(&state).filter(|told| told.pid == pid);
+        let own = Lock::holder(state).filter(|told| told.pid == pid);
         let answered = own.and_then(|told| Client::connect(&told).ok());
         if answered.is_some_and(|client| client.version.watches || began.elapsed() > FIRST) {
-            return Ok(Started { daemon: status()?, already: false });
+            return status().map(Some);
         }
         if let Ok(Some(end)) = child.try_wait() {
-            // Somebody else may have been quicker.
-            return match Lock::holder(&state) {
-                Some(_) => Ok(Started { daemon: answers(&state)?, already: true }),
-                None => Err(not_started(&format!("it ended with {end}"), &log, before)),
+            return match end.code() == Some(Kind::Refused.code().into()) {
+                true => Ok(None),
+                false => Err(not_started(&format!("it ended with {end}"), &log, before)),
             };
         }
         if began.elapsed() > PATIENCE {
@@ -167,25 +178,20 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
     }
 }
 
-/// Waits until whoever has the lock answers.
-fn answers(state: &Path) -> Result<Daemon, Error> {
-    let began = Instant::now();
+/// Waits until whoever has the lock answers; none is that nobody has it.
+fn answers(state: &Path, until: Instant) -> Result<Option<Daemon>, Error> {
     loop {
-        let told = Lock::holder(state);
-        let answered = told.as_ref().map(|told| Client::connect(told).map(drop));
-        match answered {
-            Some(Ok(())) => return status(),
-            Some(Err(why)) if began.elapsed() > PATIENCE => {
-                return Err(silent(&told.unwrap_or_default(), &why));
-            }
-            None if began.elapsed() > PATIENCE => {
-                return Err(
-                    Error::new(Kind::Io, "the daemon ended meanwhile").hint("start it again")
-                );
-            }
-            Some(Err(_)) | None => thread::sleep(TICK),
+        let Some(told) = Lock::holder(state) else { return Ok(None) };
+        match Client::connect(&told) {
+            Ok(_) => return status().map(Some),
+            Err(why) if Instant::now() > until => return Err(silent(&told, &why)),
+            Err(_) => thread::sleep(TICK),
         }
     }
+}
+
+fn ended() -> Error {
+    Error::new(Kind::Io, "the daemon ended meanwhile").hint("start it again")
 }
 
 fn silent(told: &Told, why: &io::Error) -> Error {
@@ -209,11 +215,15 @@ fn not_started(why: &str, log: &Path, before: u64) -> Error {
 /// Asks it to end, and waits until that very process has.
 pub(crate) fn stop() -> Result<Ended, Error> {
     let state = places::known_state()?;
-    let Some(told) = Lock::holder(&state) else { return Ok(Ended::Nobody) };
-    let mut client = match Client::connect(&told) {
-        Ok(client) => client,
-        Err(_) if Lock::holder(&state).is_none() => return Ok(Ended::Nobody),
-        Err(why) => return Err(silent(&told, &why)),
+    let until = Instant::now() + PATIENCE;
+    // One that begins or ends does not answer for a moment.
+    let (told, mut client) = loop {
+        let Some(told) = Lock::holder(&state) else { return Ok(Ended::Nobody) };
+        match Client::connect(&told) {
+            Ok(client) => break (told, client),
+            Err(why) if Instant::now() > until => return Err(silent(&told, &why)),
+            Err(_) => thread::sleep(TICK),
+        }
     };
     let pid = client.version.pid;
     match client.ask("stop") {
@@ -258,7 +268,8 @@ pub(crate) fn restart(portable: bool, figures: Option<Figures>) -> Result<Starte
             return Err(Error::new(Kind::Refused, what).hint("set `metrics.addr` instead"));
         }
         install::restart(version.pid)?;
-        return Ok(Started { daemon: answers(&state)?, already: false });
+        let daemon = answers(&state, Instant::now() + PATIENCE)?.ok_or_else(ended)?;
+        return Ok(Started { daemon, already: false });
     }
     stop()?;
     start(portable, figures)

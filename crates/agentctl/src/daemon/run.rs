@@ -30,6 +30,17 @@ const FIRST: Duration = Duration::from_secs(10);
 const GLANCE: Duration = Duration::from_millis(50);
 /// A thread that was not seen for so long hangs.
 const HANGS: Duration = Duration::from_secs(150);
+/// However quiet it is, the lock is looked at this often.
+const BEAT: Duration = Duration::from_secs(10);
+
+/// Why it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// Somebody asked for it.
+    Told,
+    /// Others cannot see that it runs.
+    Replaced,
+}
 
 /// How to run.
 pub(crate) struct Manner {
@@ -74,9 +85,13 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
         std::process::id(),
         socket.display()
     ));
-    attend(&shared);
-    let _ = fs::remove_file(&socket);
-    shared.log.say("ends, as it was told");
+    match attend(&shared, &lock, &state) {
+        Why::Told => {
+            let _ = fs::remove_file(&socket);
+            shared.log.say("ends, as it was told");
+        }
+        Why::Replaced => shared.log.say("ends, as its lock was removed: another one may run"),
+    }
     Ok(())
 }
 
@@ -132,14 +147,20 @@ pub(super) fn begin(
 }
 
 /// Tells whoever supervises us that we are there, and that nothing hangs, until it is to end.
-fn attend(shared: &Shared) {
+fn attend(shared: &Shared, lock: &Lock, state: &Path) -> Why {
     let _ = sd_notify::notify(&[NotifyState::Ready]); // nobody may supervise us
     let watched = sd_notify::watchdog_enabled();
-    let beat = watched.map_or(Duration::from_secs(3600), |time| time / 3);
+    let beat = watched.map_or(BEAT, |time| BEAT.min(time / 3));
+    let mut why = Why::Told;
     while !shared.ends_within(beat) {
+        if !lock.is_found(state) {
+            why = Why::Replaced;
+            break;
+        }
         if watched.is_some() && shared.is_well(HANGS) {
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);
         }
     }
     let _ = sd_notify::notify(&[NotifyState::Stopping]);
+    why
 }

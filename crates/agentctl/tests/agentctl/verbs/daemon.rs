@@ -8,6 +8,7 @@ mod systemd;
 mod versions;
 
 use crate::home::{Agents, Answer, Daemon, Home, lines::id, until};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     fs::{self, Permissions},
@@ -110,6 +111,38 @@ fn what_a_killed_one_leaves_is_nobody_s() {
     assert!(home.socket().exists(), "nobody was there to remove it");
     assert_eq!(status(home).0, Some(1));
     let second = home.daemon();
+    assert_eq!(pid(&status(home).1), u64::from(second.pid()));
+}
+
+/// The lock of a killed one may be seen for a moment longer: a start waits for that, and no longer.
+#[test]
+fn it_starts_right_after_a_kill() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    for round in 0..5 {
+        let started = home.run(&["daemon", "start"]);
+        assert_eq!(started.code, Some(0), "{round}: {started:#?}");
+        let pid = i32::try_from(pid(&status(home).1)).expect("a pid");
+        kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL).expect("it lives");
+    }
+    let restarts: Vec<Answer> = thread::scope(|scope| {
+        let calls: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| home.run(&["daemon", "restart"]))).collect();
+        calls.into_iter().map(|call| call.join().expect("an answer")).collect()
+    });
+    assert!(restarts.iter().all(|answer| answer.code == Some(0)), "{restarts:#?}");
+    assert_eq!(home.run(&["daemon", "stop"]).code, Some(0));
+}
+
+/// Nobody can find a daemon whose lock was removed: it makes room for the next.
+#[test]
+fn who_cannot_be_found_ends() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let mut first = home.daemon();
+    fs::remove_file(home.path(".local/state/agentctl/daemon.lock")).expect("a lock");
+    let second = home.daemon();
+    assert_eq!(first.ended(), Some(0));
     assert_eq!(pid(&status(home).1), u64::from(second.pid()));
 }
 
