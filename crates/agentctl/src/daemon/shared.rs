@@ -192,3 +192,22 @@ fn line(problem: &Problem) -> String {
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passed_is_forgotten_and_what_lasts_is_not() {
+        let Some(long_ago) = Instant::now().checked_sub(OVER) else { return };
+        let mut troubles = Troubles {
+            lasting: vec![own(None, "lasts")],
+            passing: vec![(own(None, "old"), long_ago), (own(None, "new"), Instant::now())],
+            seen: Vec::new(),
+        };
+        troubles.forget();
+        let left: Vec<&str> =
+            troubles.passing.iter().map(|(problem, _)| problem.message.as_str()).collect();
+        assert_eq!((left, troubles.lasting.len()), (vec!["new"], 1));
+    }
+}
