@@ -75,6 +75,8 @@ pub(crate) struct Watcher {
     unnamed: BTreeMap<ProcKey, Instant>,
     /// Sessions that contradict themselves, since when.
     unsettled: BTreeMap<Key, Instant>,
+    /// Agents of which not all could be asked, since when.
+    partial: BTreeMap<&'static str, Instant>,
     /// When an agent is looked at though nothing else happens.
     soon: BTreeMap<&'static str, Instant>,
     /// When one is looked at again after a directory of it was made last, whatever is looked at before.
@@ -110,6 +112,7 @@ impl Watcher {
             processes: BTreeMap::new(),
             unnamed: BTreeMap::new(),
             unsettled: BTreeMap::new(),
+            partial: BTreeMap::new(),
             soon: BTreeMap::new(),
             made: BTreeMap::new(),
             pace: Pace::new(now),
@@ -322,6 +325,20 @@ impl Watcher {
         self.unnamed.extend(still);
     }
 
+    /// Looks again, ever less often, at agents of which not all could be asked: nothing of them is told
+    /// as ended meanwhile, and most processes that tell nothing of themselves are only being loaded.
+    fn await_all(&mut self, looked: &Looked) {
+        let now = Instant::now();
+        let agents = &looked.look.agents;
+        self.partial.retain(|agent, _| !agents.iter().any(|whole| whole == agent));
+        for agent in &looked.partial {
+            let age = now.duration_since(*self.partial.entry(agent).or_insert(now));
+            if age < SCAN {
+                self.due((agent, now + age.max(SETTLE)));
+            }
+        }
+    }
+
     /// Looks when a session that works will have said nothing for too long.
     fn await_stalls(&mut self, looked: &Looked) {
         let (wall, now) = (self.here.again().now(), Instant::now());
@@ -338,6 +355,7 @@ impl Watcher {
     fn seen(&mut self, looked: Looked, batch: &mut Batch) {
         self.await_names(&looked);
         self.await_stalls(&looked);
+        self.await_all(&looked);
         let marks = &self.cursor.marks;
         self.alive.retain(|key, _| marks.contains_key(key));
         for seen in looked.look.sessions.iter().filter(|seen| seen.session.live) {

@@ -47,6 +47,8 @@ pub(super) struct Looked {
     pub(super) stores: Vec<(&'static str, PathBuf)>,
     pub(super) tellers: Vec<(&'static str, Teller)>,
     pub(super) problems: Vec<Problem>,
+    /// Agents of which not all could be asked.
+    pub(super) partial: Vec<&'static str>,
 }
 
 /// One agent's part of it.
@@ -100,6 +102,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
         stores: Vec::new(),
         tellers: Vec::new(),
         problems: answers.late,
+        partial: Vec::new(),
     };
     for part in answers.found {
         looked.add(part, at);
@@ -128,7 +131,10 @@ impl Looked {
     fn add(&mut self, part: Part, at: Timestamp) {
         let Part { agent, whole, listed, sessions, stores, tellers, problems } = part;
         self.tellers.extend(tellers.into_iter().map(|teller| (agent, teller)));
-        self.look.agents.extend(whole.then(|| agent.to_owned()));
+        match whole {
+            true => self.look.agents.push(agent.to_owned()),
+            false => self.partial.push(agent),
+        }
         self.look.unread.extend((!listed).then(|| agent.to_owned()));
         self.stores.extend(stores.into_iter().map(|store| (agent, store)));
         self.problems.extend(problems);
