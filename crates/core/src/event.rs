@@ -151,6 +151,13 @@ impl Look {
         self.processes.as_ref().is_some_and(|all| !lives(all))
     }
 
+    /// The process that had it loaded is still there, and has no other: one that ends takes its name away
+    /// before it is gone.
+    pub fn lingers(&self, mark: &Mark) -> bool {
+        let known = mark.live == Some(true) && self.processes.is_some();
+        known && !self.shows_gone(mark) && !self.shows_left(mark)
+    }
+
     /// Its process has loaded another session, and that one alone.
     fn shows_left(&self, mark: &Mark) -> bool {
         let moved = |seen: &Seen| {
@@ -176,7 +183,7 @@ impl Seen {
             return true;
         }
         match session.state {
-            StateName::Unknown => known.is_some_and(|state| state != StateName::Unknown),
+            StateName::Unknown => known != Some(StateName::Unknown),
             StateName::Working => moved && self.story.open == Some(false),
             StateName::Idle => moved && self.story.open == Some(true),
             // A tool that was called is started, or its end written down, a moment later.

@@ -277,10 +277,18 @@ impl Watcher {
             held
         };
         let spared = bereft(&mut looked.look, marks);
+        let linger: BTreeSet<&Key> = marks
+            .iter()
+            .filter(|(_, mark)| looked.look.lingers(mark))
+            .map(|(key, _)| key)
+            .collect();
         for seen in looked.look.sessions.iter_mut().filter(|seen| seen.settled) {
             let mark = marks.get(&seen.key);
-            if seen.is_unsettled(mark) {
-                let limit = match (seen.key.is_unnamed(), seen.awaits_exit(mark)) {
+            let ends = !seen.session.live && linger.contains(&seen.key);
+            if seen.key.is_unnamed() && seen.session.launch_id.is_some() {
+                seen.settled = false; // `launch` says what becomes of it until it has a name
+            } else if ends || seen.is_unsettled(mark) {
+                let limit = match (seen.key.is_unnamed(), ends || seen.awaits_exit(mark)) {
                     (true, _) => UNNAMED,
                     (false, true) => EXIT,
                     (false, false) => SETTLE,

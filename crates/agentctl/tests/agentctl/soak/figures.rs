@@ -79,7 +79,7 @@ impl Figures {
     }
 
     /// How soon.
-    pub(super) fn delays(&mut self, who: &str, sorted: &[i128], asked: usize) {
+    pub(super) fn delays(&mut self, who: &str, sorted: &[i128], (asked, told): (usize, usize)) {
         let at = |percent: usize| {
             let last = sorted.len().saturating_sub(1);
             sorted.get(last * percent / 100).map_or_else(|| "–".to_owned(), ToString::to_string)
@@ -88,7 +88,10 @@ impl Figures {
             format!("{who}: from an exit to its event, ms: of, median, 95 %, longest"),
             format!("{}, {}, {}, {}", sorted.len(), at(50), at(95), at(100)),
         );
-        self.row(format!("{who}: questions asked while it listened, all told"), asked);
+        self.row(
+            format!("{who}: questions asked while it listened, and told before the answer"),
+            format!("{asked}, {told}"),
+        );
     }
 
     /// Shows them, and fails if anything is wrong.

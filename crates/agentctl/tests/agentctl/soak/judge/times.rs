@@ -1,10 +1,11 @@
-//! How soon things were told to who listened at that time, and that he was told them.
+//! How soon things were told to who listened at that time. Nobody promises a time, and a question that was answered
+//! before it was seen is proved by nothing: these are figures alone.
 
 use super::{Life, Log, Told, about};
 use crate::soak::figures::Figures;
 use jiff::Timestamp;
 
-/// A question that was asked for so many milliseconds is told.
+/// A question that was asked for so many milliseconds may be expected to be told.
 const ASKED: i64 = 1000;
 
 /// Ends and questions.
@@ -14,7 +15,7 @@ pub(super) fn judge(figures: &mut Figures, who: &str, log: &Log, lives: &[Life])
         spells.iter().any(|spell| spell.0 <= from && to <= spell.1)
     };
     let mut delays = Vec::new();
-    let mut asked = 0;
+    let (mut asked, mut heard) = (0, 0);
     for life in lives {
         let own: Vec<&Told> = told.iter().filter(|told| about(&told.event) == life.id).collect();
         let mut ends = own.iter().filter(|told| told.event["type"] == "session.ended");
@@ -29,11 +30,9 @@ pub(super) fn judge(figures: &mut Figures, who: &str, log: &Log, lives: &[Life])
             }
             asked += 1;
             let of = |told: &&&Told| told.event["after"] == "waiting" && told.heard <= *to;
-            if !own.iter().any(|told| of(&told)) {
-                figures.wrong.push(format!("{who}: its question at {from} was not told: {life:?}"));
-            }
+            heard += usize::from(own.iter().any(|told| of(&told)));
         }
     }
     delays.sort_unstable();
-    figures.delays(who, &delays, asked);
+    figures.delays(who, &delays, (asked, heard));
 }
