@@ -94,10 +94,12 @@ impl Stage {
         })
     }
 
-    /// Waits until this process has a session, and returns its id.
+    /// Waits until this process has a session, and returns its id. Pi makes the file a moment before it writes
+    /// the first line: for as long as that, it cannot be read.
     fn named(&self, pid: u32) -> String {
         self.sandbox.wait_for("session of the process", LIMIT, || {
-            let mut all = self.list(&[]).into_iter();
+            let all = self.sandbox.agentctl(&["list", "--json", "--timeout", "none"]).json();
+            let mut all = all["sessions"].as_array().expect("a list").iter();
             all.find(|one| one["pid"] == pid)?["id"].as_str().map(str::to_owned)
         })
     }
