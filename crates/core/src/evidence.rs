@@ -283,3 +283,22 @@ pub struct Evidence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompted: Option<(ProcKey, Source)>,
 }
+
+impl Evidence {
+    /// Nothing is known of a session.
+    pub fn none(agent: &str, id: Option<String>) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            id,
+            record: Reading::Absent,
+            holders: Vec::new(),
+            lost: Vec::new(),
+            suspects: Vec::new(),
+            absence: None,
+            blind: None,
+            tool: Tool::NotAsked,
+            stop: None,
+            prompted: None,
+        }
+    }
+}

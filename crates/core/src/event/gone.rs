@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     derive::{State, Verdict, derive},
-    evidence::{Evidence, Reading, Tool},
+    evidence::Evidence,
     proof::Source,
     receipt::{Launched, Stopped},
     wire::{Around, Session, StateName},
@@ -39,7 +39,7 @@ pub(super) fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
     let ended = look.shows_gone(mark) || look.shows_left(mark);
     let after = if ended { left(mark.state) } else { StateName::Unknown };
     let verdict = Verdict { state: vanished(after), live: !ended, because: Vec::new() };
-    let session = Session::new(absent(&key.agent, id), verdict, around);
+    let session = Session::new(Evidence::none(&key.agent, id), verdict, around);
     let mut telling = Telling::new(key, &session, mark.clone());
     match ended {
         true => telling.end(look.at, after),
@@ -61,23 +61,6 @@ fn vanished(state: StateName) -> State {
     }
 }
 
-/// Nothing is known of a session.
-fn absent(agent: &str, id: Option<String>) -> Evidence {
-    Evidence {
-        agent: agent.to_owned(),
-        id,
-        record: Reading::Absent,
-        holders: Vec::new(),
-        lost: Vec::new(),
-        suspects: Vec::new(),
-        absence: None,
-        blind: None,
-        tool: Tool::NotAsked,
-        stop: None,
-        prompted: None,
-    }
-}
-
 /// A session of which our receipts alone know that it was there, and how it exited.
 pub fn witnessed(
     launch: &Launched,
@@ -94,7 +77,7 @@ pub fn witnessed(
     });
     // At its deadline its parent stops it, which is written down with its exit alone.
     let stop = stop.or(exit.overdue.then_some((exit.at, Source::Blind)));
-    let seen = Evidence { stop, ..absent(&launch.agent, id) };
+    let seen = Evidence { stop, ..Evidence::none(&launch.agent, id) };
     let verdict = derive(&seen);
     // Without a record, how it exited is all that is known.
     let state = match (&verdict.state, exit.code) {

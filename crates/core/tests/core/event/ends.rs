@@ -4,7 +4,7 @@ use super::world::at;
 use agentctl_core::{
     derive::{Idle, State, Verdict},
     event::{Cursor, Key, Look, Seen, Step, Story, What, witnessed},
-    evidence::{Evidence, Holder, Reading, Tool},
+    evidence::{Evidence, Holder},
     fuse::{Action, Fuse, SCHEMA, Target},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
@@ -36,17 +36,8 @@ fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
         Fact::new(Rule::HolderAlive, "alive", source).at(at(*began))
     };
     let seen = Evidence {
-        agent: AGENT.into(),
-        id: id.map(str::to_owned),
-        record: Reading::Absent,
         holders: holders.iter().map(holder).collect(),
-        lost: Vec::new(),
-        suspects: Vec::new(),
-        absence: None,
-        blind: None,
-        tool: Tool::NotAsked,
-        stop: None,
-        prompted: None,
+        ..Evidence::none(AGENT, id.map(str::to_owned))
     };
     let because = holders.iter().map(began).collect();
     let verdict = Verdict { state, live: !holders.is_empty(), because };

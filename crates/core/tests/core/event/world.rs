@@ -3,7 +3,7 @@
 use agentctl_core::{
     derive::{State, Verdict},
     event::{Cursor, Key, Look, Mark, Seen, Step, Story, What},
-    evidence::{Evidence, Holder, Need, Reading, Record, Tool, Turn},
+    evidence::{Evidence, Holder, Need, Reading, Record, Turn},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
     wire::{Around, Session},
@@ -201,17 +201,9 @@ impl Life {
         };
         let record = Record { started: Some(started), ..Record::of(Turn::None) };
         let seen = Evidence {
-            agent: "claude-code".into(),
-            id: Some(format!("s{number}")),
             record: Reading::Read(Box::new(record)),
             holders: if self.live { vec![holder] } else { Vec::new() },
-            lost: Vec::new(),
-            suspects: Vec::new(),
-            absence: None,
-            blind: None,
-            tool: Tool::NotAsked,
-            stop: None,
-            prompted: None,
+            ..Evidence::none("claude-code", Some(format!("s{number}")))
         };
         let stale = self.live && !self.own && self.turn_is_open();
         let stale = stale.then(|| Fact::new(Rule::TurnOlderThanHolder, "", Source::Blind));
