@@ -180,10 +180,15 @@ fn begin(state: &Path, portable: bool, figures: Option<Figures>) -> Result<Optio
 
 /// Waits until whoever has the lock answers; none is that nobody has it.
 fn answers(state: &Path, until: Instant) -> Result<Option<Daemon>, Error> {
+    reached(state, until)?.map(|_| status()).transpose()
+}
+
+/// The same, to ask more. One that begins or ends does not answer for a moment.
+fn reached(state: &Path, until: Instant) -> Result<Option<(Told, Client)>, Error> {
     loop {
         let Some(told) = Lock::holder(state) else { return Ok(None) };
         match Client::connect(&told) {
-            Ok(_) => return status().map(Some),
+            Ok(client) => return Ok(Some((told, client))),
             Err(why) if Instant::now() > until => return Err(silent(&told, &why)),
             Err(_) => thread::sleep(TICK),
         }
@@ -215,15 +220,8 @@ fn not_started(why: &str, log: &Path, before: u64) -> Error {
 /// Asks it to end, and waits until that very process has.
 pub(crate) fn stop() -> Result<Ended, Error> {
     let state = places::known_state()?;
-    let until = Instant::now() + PATIENCE;
-    // One that begins or ends does not answer for a moment.
-    let (told, mut client) = loop {
-        let Some(told) = Lock::holder(&state) else { return Ok(Ended::Nobody) };
-        match Client::connect(&told) {
-            Ok(client) => break (told, client),
-            Err(why) if Instant::now() > until => return Err(silent(&told, &why)),
-            Err(_) => thread::sleep(TICK),
-        }
+    let Some((told, mut client)) = reached(&state, Instant::now() + PATIENCE)? else {
+        return Ok(Ended::Nobody);
     };
     let pid = client.version.pid;
     match client.ask("stop") {
