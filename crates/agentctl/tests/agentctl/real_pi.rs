@@ -94,12 +94,10 @@ impl Stage {
         })
     }
 
-    /// Waits until this process has a session, and returns its id. Pi makes the file a moment before it writes
-    /// the first line: for as long as that, it cannot be read.
+    /// Waits until this process has a session, and returns its id.
     fn named(&self, pid: u32) -> String {
         self.sandbox.wait_for("session of the process", LIMIT, || {
-            let all = self.sandbox.agentctl(&["list", "--json", "--timeout", "none"]).json();
-            let mut all = all["sessions"].as_array().expect("a list").iter();
+            let mut all = self.list(&[]).into_iter();
             all.find(|one| one["pid"] == pid)?["id"].as_str().map(str::to_owned)
         })
     }
