@@ -133,7 +133,7 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
     }
 }
 
-/// Starts one, and waits until it answers; none is that somebody else was quicker.
+/// Starts one, and waits until it answers; none is that somebody else was quicker, or ended it.
 fn begin(state: &Path, portable: bool, figures: Option<Figures>) -> Result<Option<Daemon>, Error> {
     let log = state.join(LOG);
     let failed = |why: io::Error| {
@@ -166,7 +166,9 @@ fn begin(state: &Path, portable: bool, figures: Option<Figures>) -> Result<Optio
             return status().map(Some);
         }
         if let Ok(Some(end)) = child.try_wait() {
-            return match end.code() == Some(Kind::Refused.code().into()) {
+            // It found another one, or somebody told it to end.
+            let replaced = end.success() || end.code() == Some(Kind::Refused.code().into());
+            return match replaced {
                 true => Ok(None),
                 false => Err(not_started(&format!("it ended with {end}"), &log, before)),
             };
