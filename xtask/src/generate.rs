@@ -60,6 +60,7 @@ fn schemas() -> Outcome<Vec<(&'static str, String)>> {
         ("hook.json", schema::<wire::HookRun>()?),
         ("event.json", schema::<wire::Event>()?),
         ("fuses.json", schema::<wire::Fuses>()?),
+        ("budgets.json", schema::<wire::Budgets>()?),
         ("launch.json", schema::<wire::Launch>()?),
         ("launches.json", schema::<wire::Launches>()?),
         ("dry-run.json", schema::<wire::DryRun>()?),

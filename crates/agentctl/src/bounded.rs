@@ -1,13 +1,23 @@
 //! Commands of others, run to their end within a time. A common ground: `git` and `ops` both run some.
 
+use rustix::{
+    fs::{OFlags, fcntl_setfl},
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+};
 use std::{
     fmt,
     fs::File,
     io::{self, Read, Seek, SeekFrom},
+    os::unix::process::CommandExt,
     process::{Child, Command, ExitStatus},
     thread,
     time::{Duration, Instant},
 };
+
+/// How long those have to heed a signal whose time is over.
+const GRACE: Duration = Duration::from_secs(1);
+/// What a group says beyond this, while it runs, is forgotten.
+const MOST: u64 = 4 << 20;
 
 /// How a command ended, and what it said.
 pub(crate) struct Ran {
@@ -39,23 +49,70 @@ impl fmt::Display for Unrun {
 
 /// Runs a command to its end, and ends it if that takes longer.
 pub(crate) fn run(command: &mut Command, within: Duration) -> Result<Ran, Unrun> {
+    begin(command, within, Whole::No)
+}
+
+/// The same for what may start others: they end with it if its time is over, and what they say beyond reason
+/// is forgotten. What it leaves running once it has ended by itself is its own affair.
+pub(crate) fn run_group(command: &mut Command, within: Duration) -> Result<Ran, Unrun> {
+    begin(command.process_group(0), within, Whole::Yes)
+}
+
+fn end_group(child: &mut Child) {
+    let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
+    let _ = kill_process_group(group, Signal::TERM);
+    let until = Instant::now() + GRACE;
+    // It is not collected yet, so that nobody else's group can have its number.
+    let left = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    while matches!(waitid(WaitId::Pid(group), left), Ok(None)) && Instant::now() < until {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let _ = kill_process_group(group, Signal::KILL);
+}
+
+/// Whether all of a group is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    Yes,
+    No,
+}
+
+fn begin(command: &mut Command, within: Duration, whole: Whole) -> Result<Ran, Unrun> {
     let files = || -> io::Result<_> { Ok((tempfile::tempfile()?, tempfile::tempfile()?)) };
     // Files, not pipes: a full pipe would stop it, and whoever it leaves behind would keep one open.
     let (out, err) = files().map_err(Unrun::Unheard)?;
+    for file in [&out, &err] {
+        // What is cut begins anew, with no hole before it.
+        let _ = fcntl_setfl(file, OFlags::APPEND);
+    }
     let twins = out.try_clone().and_then(|out| Ok((out, err.try_clone()?)));
     let (to, errors) = twins.map_err(Unrun::Unheard)?;
     let mut child = command.stdout(to).stderr(errors).spawn().map_err(Unrun::NotStarted)?;
-    match ended(&mut child, within).map_err(Unrun::Lost)? {
+    let look = || match whole {
+        Whole::Yes => [&out, &err].into_iter().for_each(bound),
+        Whole::No => {}
+    };
+    match ended(&mut child, within, look).map_err(Unrun::Lost)? {
         Some(status) => Ok(Ran { status, out, err }),
         None => {
-            let _ = child.kill();
+            match whole {
+                Whole::Yes => end_group(&mut child),
+                Whole::No => drop(child.kill()),
+            }
             let _ = child.wait();
             Err(Unrun::Late(within))
         }
     }
 }
 
-fn ended(child: &mut Child, within: Duration) -> io::Result<Option<ExitStatus>> {
+/// One that never stops talking would fill the disk.
+fn bound(said: &File) {
+    if said.metadata().is_ok_and(|stat| stat.len() > MOST) {
+        let _ = said.set_len(0);
+    }
+}
+
+fn ended(child: &mut Child, within: Duration, look: impl Fn()) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {
         let status = child.try_wait()?;
@@ -63,6 +120,7 @@ fn ended(child: &mut Child, within: Duration) -> io::Result<Option<ExitStatus>> 
         if status.is_some() || taken > within {
             return Ok(status);
         }
+        look();
         // A part of what it has taken: short calls are many, and wait for no tick.
         thread::sleep((taken / 8).clamp(Duration::from_micros(100), Duration::from_millis(20)));
     }
@@ -98,6 +156,26 @@ mod tests {
             late.err().map(|why| why.to_string()).as_deref(),
             Some("did not end within 50ms")
         );
+    }
+
+    /// What a shell started goes with it, though it heeds no signal.
+    #[test]
+    fn whoever_it_started_is_ended_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = "trap '' TERM; sleep 1000 & echo $! >pid; wait; sleep 1000";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).current_dir(folder.path());
+        assert!(run_group(&mut shell, Duration::from_secs(2)).is_err());
+        let pid = std::fs::read_to_string(folder.path().join("pid")).expect("it began");
+        let is_there = || {
+            let line = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            line.is_ok_and(|line| !line.contains(") Z"))
+        };
+        let until = Instant::now() + Duration::from_secs(10);
+        while cfg!(target_os = "linux") && is_there() {
+            assert!(Instant::now() < until, "it lives");
+            thread::yield_now();
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `agentctl`: the truth about every coding agent on this machine, with proof.
 
+mod amounts;
 mod bounded;
 mod branch;
 mod cli;

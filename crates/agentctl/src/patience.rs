@@ -3,6 +3,9 @@
 use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 use std::time::Duration;
 
+/// What a duration looks like.
+const WORDS: &str = "use a duration such as 500ms, 90s, 10m, 1h30m or 2d";
+
 /// How long to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
@@ -25,26 +28,41 @@ pub(crate) fn patience(text: &str) -> Result<Patience, String> {
     if text == "none" {
         return Ok(Patience::Endless);
     }
-    let unsigned =
-        text.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit = match &text[digits..] {
-        _ if unsigned.is_some() => return Err("a duration cannot be negative".to_owned()),
-        "" if digits > 0 && text.bytes().any(|digit| digit != b'0') => {
-            return Err(format!("it has no unit: {text}ms, {text}s, {text}m or {text}h"));
-        }
-        "" if digits > 0 => return Err("it must be longer than nothing".to_owned()),
-        "ms" if digits > 0 => 1,
-        "s" if digits > 0 => 1000,
-        "m" | "min" if digits > 0 => 60_000,
-        "h" if digits > 0 => 3_600_000,
-        _ => return Err("use a duration such as 500ms, 90s, 10m or 2h".to_owned()),
-    };
-    match text[..digits].parse::<u32>().ok().and_then(|count| count.checked_mul(unit)) {
-        Some(0) => Err("it must be longer than nothing".to_owned()),
-        Some(millis) => Ok(Patience::Within(Duration::from_millis(millis.into()))),
-        None => Err("it is too long: at most 1193h, about 49 days".to_owned()),
+    if text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        return Err("a duration cannot be negative".to_owned());
     }
+    let (mut rest, mut millis) = (text, 0_u32);
+    while !rest.is_empty() {
+        let (count, after) = rest.split_at(digits(rest));
+        let (unit, next) =
+            after.split_at(after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len()));
+        let unit = match unit {
+            _ if count.is_empty() => return Err(WORDS.to_owned()),
+            "" if count == text && count.bytes().any(|digit| digit != b'0') => {
+                return Err(format!("it has no unit: {text}ms, {text}s, {text}m or {text}h"));
+            }
+            "" if count == text => return Err("it must be longer than nothing".to_owned()),
+            "ms" => 1,
+            "s" => 1000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" => 24 * 3_600_000,
+            _ => return Err(WORDS.to_owned()),
+        };
+        let part = count.parse::<u32>().ok().and_then(|count| count.checked_mul(unit));
+        let sum = part.and_then(|part| millis.checked_add(part));
+        millis = sum.ok_or("it is too long: at most 1193h, about 49 days")?;
+        rest = next;
+    }
+    match millis {
+        0 if text.is_empty() => Err(WORDS.to_owned()),
+        0 => Err("it must be longer than nothing".to_owned()),
+        _ => Ok(Patience::Within(Duration::from_millis(millis.into()))),
+    }
+}
+
+fn digits(text: &str) -> usize {
+    text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())
 }
 
 /// A time, a date, or a duration before now.
@@ -52,12 +70,12 @@ pub(crate) fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Some(at);
     }
-    if let Ok(day) = text.parse::<civil::Date>() {
-        return day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+    if let Ok(time) = text.parse::<civil::DateTime>() {
+        return time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp());
     }
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let count: i64 = text[..digits].parse().ok()?;
-    let unit = match &text[digits..] {
+    let (count, unit) = text.split_at(digits(text));
+    let count: i64 = count.parse().ok()?;
+    let unit = match unit {
         "s" => 1,
         "m" | "min" => 60,
         "h" => 3600,
@@ -78,6 +96,8 @@ mod tests {
         assert_eq!(patience("300ms"), within(300));
         assert_eq!(patience("2s"), within(2000));
         assert_eq!(patience("1m"), within(60_000));
+        assert_eq!(patience("1h30m"), within(5_400_000));
+        assert_eq!(patience("2d"), within(172_800_000));
         assert_eq!(patience("none"), Ok(Patience::Endless));
         for wrong in ["", "300", "0s", "-1s", "1none", "99999999999s", "soon"] {
             assert!(patience(wrong).is_err(), "{wrong}");
@@ -98,6 +118,7 @@ mod tests {
         assert_eq!(at("90m").as_deref(), Some("2026-11-15T10:30:00Z"));
         assert_eq!(at("2w").as_deref(), Some("2026-11-01T12:00:00Z"));
         assert_eq!(at("2026-11-14").as_deref(), Some("2026-11-14T00:00:00Z"));
+        assert_eq!(at("2026-11-14 10:08").as_deref(), Some("2026-11-14T10:08:00Z"));
         assert_eq!(at("99999999999999999999d"), None);
         assert_eq!(at("soon"), None);
         assert_eq!(at(""), None);

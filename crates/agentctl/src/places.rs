@@ -31,8 +31,9 @@ pub(crate) fn cache() -> Option<PathBuf> {
     place(env::var_os, "XDG_CACHE_HOME", ".cache")
 }
 
-/// The directory of sockets: the user's own one of this login where it is safe, else one beside our state.
-pub(crate) fn runtime(state: &Path) -> PathBuf {
+/// Where the daemon of this state listens: in the user's own directory of this login where it is safe, else beside our
+/// state. The former is shared by all states of its user, and each has a name of its own there.
+pub(crate) fn socket(state: &Path) -> PathBuf {
     let own = env::var_os("AGENTCTL_HOME").is_none();
     let dir = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|_| own);
     let safe = |dir: &PathBuf| {
@@ -40,7 +41,21 @@ pub(crate) fn runtime(state: &Path) -> PathBuf {
         let stat = stat.filter(|stat| stat.uid() == geteuid().as_raw());
         dir.is_absolute() && stat.is_some_and(|stat| stat.mode() & 0o777 == 0o700)
     };
-    dir.filter(safe).map_or_else(|| state.join("run"), |dir| dir.join("agentctl"))
+    dir.filter(safe).map_or_else(
+        || state.join("run/agentctl.sock"),
+        |dir| dir.join("agentctl").join(format!("agentctl-{}.sock", short(state))),
+    )
+}
+
+/// Where the daemon of this state stood, among what can be thrown away; several states may share that directory.
+pub(crate) fn cursor(state: &Path) -> Option<PathBuf> {
+    Some(cache()?.join(format!("daemon-{}.cursor", short(state))))
+}
+
+/// What tells one state from another, in few letters: the name of a socket has no room.
+fn short(state: &Path) -> String {
+    let hash = hash(state.as_os_str().as_bytes());
+    format!("{:016x}", (hash >> 64) ^ (hash & u128::from(u64::MAX)))
 }
 
 /// The directory of our state, for whoever cannot do without.

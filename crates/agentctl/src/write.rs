@@ -44,12 +44,17 @@ fn ours(open: &mut OpenOptions, path: &Path) -> io::Result<File> {
 
 /// Writes a file as a whole, and returns once it is on the disk.
 pub(crate) fn whole(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    by(path, value, |draft| fs::rename(draft, path))
+    within(path, value, LONGEST)
+}
+
+/// The same for one that may be longer; where it is longer still, the kind of the error is `FileTooLarge`.
+pub(crate) fn within(path: &Path, value: &impl Serialize, longest: u64) -> io::Result<()> {
+    by((path, longest), value, |draft| fs::rename(draft, path))
 }
 
 /// The same for a file that must not be there yet: of many who try, one succeeds.
 pub(crate) fn fresh(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    by(path, value, |draft| {
+    by((path, LONGEST), value, |draft| {
         fs::hard_link(draft, path)?;
         fs::remove_file(draft)
     })
@@ -62,15 +67,15 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn by(
-    path: &Path,
+    (path, longest): (&Path, u64),
     value: &impl Serialize,
     place: impl Fn(&Path) -> io::Result<()>,
 ) -> io::Result<()> {
     let text = serde_json::to_vec(value)?;
     // What nobody could read is as good as not written, and passes for written.
-    if text.len() as u64 > LONGEST {
-        let what = format!("it would be longer than {} KiB: use shorter words", LONGEST >> 10);
-        return Err(io::Error::other(what));
+    if text.len() as u64 > longest {
+        let what = format!("it would be longer than {} KiB: use shorter words", longest >> 10);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
     let (draft, mut file) = draft_of(path)?;
     let written = file.write_all(&text).and_then(|()| file.sync_all());

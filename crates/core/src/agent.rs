@@ -2,13 +2,15 @@
 
 use crate::{
     control::{self, Leads, Question, Request, Target, Unheard},
-    evidence::{Record, Role, Say},
+    evidence::{Record, Role, Say, Turn},
     host::{Env, Host},
     hosted::Hosted,
     ident::ProcKey,
     launch::{Ask, Plan, Signal},
     lines,
     proof::Source,
+    push::Push,
+    turns,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -45,6 +47,10 @@ pub struct Card {
     pub inherited: &'static [&'static str],
     /// It leaves no trail: the only process of a directory holds the only session written there since.
     pub infers: bool,
+    /// People may choose ids, which are then unique only per directory.
+    pub local_ids: bool,
+    /// It writes down what its sessions cost.
+    pub costs: bool,
     /// How many characters of an id tell sessions apart at a glance.
     pub short: usize,
     /// Line types of its transcripts and their fields that are known; `doctor` names any other.
@@ -89,6 +95,8 @@ pub struct Server<'a> {
     pub process: &'a ProcKey,
     /// When it started.
     pub since: Timestamp,
+    /// It does nothing else: nobody sits before it.
+    pub serves: bool,
 }
 
 /// A session that exists, known from its name and size alone.
@@ -370,6 +378,11 @@ pub trait Agent: Sync {
     fn serves(&self, _: &dyn Host, _: &Path, _: &Server<'_>) -> io::Result<Option<Vec<Claim>>> {
         Ok(None)
     }
+    /// How a live process tells, unasked, that sessions of a store changed; `None` where it does not, or
+    /// where whoever listens changes something.
+    fn pushes(&self, _: &dyn Host, _: &Path, _: &Server<'_>) -> Option<Push> {
+        None
+    }
     /// Sessions that a session spawned and its process runs too, each with what shows it; only where
     /// they leave no trail of their own.
     fn spawned(&self, _: &dyn Host, _: &Path, _: &str) -> Vec<(Stub, Source)> {
@@ -394,6 +407,10 @@ pub trait Agent: Sync {
     }
     /// What one session says of itself.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
+    /// Its newest turn alone, as far as the record itself tells; asked once for each line of it.
+    fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+        Ok(self.read(host, stub, Depth::Glance)?.turn)
+    }
     /// A shell command that exits 0 if nothing native claims the session is loaded.
     fn absence(&self, store: &Path, id: &str) -> String;
     /// What a line of a transcript says, readably.
@@ -405,6 +422,10 @@ pub trait Agent: Sync {
     /// The messages since then, and where to go on.
     fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
         lines_since(|line| self.messages(line), host, &stub.path, at)
+    }
+    /// How often the model has answered in a session.
+    fn turns(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        turns::of_lines(|line| self.messages(line), host, &stub.path)
     }
     /// The file that changes when the session says more; `None` where no one file does.
     fn grows(&self, stub: &Stub) -> Option<PathBuf> {

@@ -79,6 +79,10 @@ fn held(seen: &Evidence, because: &mut Vec<Fact>) -> State {
             (Some(_), true) => (Rule::SharedHolder, "has the session loaded, among others"),
         };
         because.push(Fact::new(rule, format!("it {what}"), holder.trail.clone()));
+        because.extend(holder.halted.then(|| {
+            let source = Source::Halted { process: holder.key.clone() };
+            Fact::new(Rule::Halted, "a signal halted it".to_owned(), source)
+        }));
     }
     if let [first, _, ..] = seen.holders.as_slice() {
         let count = seen.holders.len();

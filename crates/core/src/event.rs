@@ -4,21 +4,26 @@
 //! the marks with a [`Look`] and moves each mark along with each event, so that whoever goes on from the
 //! cursor of any event is told exactly the rest. Pure: no clock, no files, no agent by name.
 
+mod budgets;
 mod cursor;
 mod filter;
 mod fuses;
+mod gone;
 mod hash;
 mod locks;
 mod mark;
 mod telling;
 
-pub use cursor::{BadCursor, Cursor, witnessed};
+pub use cursor::{BadCursor, Cursor};
 pub use filter::Filter;
+pub use gone::witnessed;
 pub use mark::{Key, Mark};
 
 use crate::{
+    budget::Budget,
     evidence::Need,
     fuse::Fuse,
+    ident::ProcKey,
     proof::Rule,
     wire::{Event, EventKind, Lock, Session, StateName},
 };
@@ -59,6 +64,8 @@ pub struct Story {
     pub turn: Option<Timestamp>,
     /// A turn was open before the first step.
     pub began: bool,
+    /// How far its record was read before the first step.
+    pub start: u64,
     /// The steps, oldest first.
     pub steps: Vec<Step>,
     /// How far its record was read.
@@ -89,6 +96,10 @@ pub struct Look {
     pub agents: Vec<String>,
     /// All sessions that were written since the cursor's floor are here, not only those that live.
     pub full: bool,
+    /// Agents whose stores could not all be read: what they wrote since is told another time.
+    pub unread: Vec<String>,
+    /// Every process that lives; `None` where the kernel did not tell.
+    pub processes: Option<Vec<ProcKey>>,
     /// The sessions.
     pub sessions: Vec<Seen>,
     /// Sessions that were not found, and are not yet taken for gone.
@@ -97,10 +108,65 @@ pub struct Look {
     pub missed: Vec<(Key, Session)>,
     /// What is locked by them, and by people.
     pub locks: Vec<Lock>,
+    /// What people have locked was read.
+    pub people: bool,
     /// Every fuse that can be read; one that is not here may be broken.
     pub fuses: Vec<Fuse>,
+    /// Every budget that can be read.
+    pub budgets: Vec<Budget>,
     /// This machine.
     pub machine: String,
+}
+
+impl Look {
+    /// Nothing was looked at, at that moment.
+    pub fn nothing(at: Timestamp) -> Self {
+        Self {
+            at,
+            agents: Vec::new(),
+            full: false,
+            unread: Vec::new(),
+            processes: None,
+            sessions: Vec::new(),
+            spared: Vec::new(),
+            missed: Vec::new(),
+            locks: Vec::new(),
+            people: false,
+            fuses: Vec::new(),
+            budgets: Vec::new(),
+            machine: String::new(),
+        }
+    }
+
+    /// It should be here, and is not. Of a process that named no session the kernel knows alone.
+    pub fn misses(&self, key: &Key, mark: &Mark) -> bool {
+        let found = self.sessions.iter().any(|seen| seen.key == *key);
+        let looked = self.agents.contains(&key.agent) || key.is_unnamed() && self.shows_gone(mark);
+        !mark.is_over() && !found && looked
+    }
+
+    /// The kernel told who lives, and the process that had it loaded does not.
+    pub(crate) fn shows_gone(&self, mark: &Mark) -> bool {
+        let lives = |all: &Vec<ProcKey>| all.iter().any(|process| mark.is_held_by(process));
+        self.processes.as_ref().is_some_and(|all| !lives(all))
+    }
+
+    /// The process that had it loaded is still there, and has no other: one that ends takes its name away
+    /// before it is gone.
+    pub fn lingers(&self, mark: &Mark) -> bool {
+        let known = mark.live == Some(true) && self.processes.is_some();
+        known && !self.shows_gone(mark) && !self.shows_left(mark)
+    }
+
+    /// Its process has loaded another session, and that one alone.
+    fn shows_left(&self, mark: &Mark) -> bool {
+        let moved = |seen: &Seen| {
+            let Session { process, processes, shared, .. } = &seen.session;
+            let held = process.iter().chain(processes).any(|process| mark.is_held_by(process));
+            held && !shared && !seen.key.is_unnamed()
+        };
+        self.sessions.iter().any(moved)
+    }
 }
 
 impl Seen {
@@ -117,7 +183,7 @@ impl Seen {
             return true;
         }
         match session.state {
-            StateName::Unknown => known.is_some_and(|state| state != StateName::Unknown),
+            StateName::Unknown => known != Some(StateName::Unknown),
             StateName::Working => moved && self.story.open == Some(false),
             StateName::Idle => moved && self.story.open == Some(true),
             // A tool that was called is started, or its end written down, a moment later.
@@ -126,12 +192,17 @@ impl Seen {
                 known != Some(StateName::Waiting)
                     && session.because.iter().any(|because| by_absence(because.rule))
             }
-            // Its parent writes down how it exited.
             StateName::Done | StateName::Failed | StateName::Stopped | StateName::Died => {
-                let lived = mark.is_some_and(|mark| mark.live == Some(true));
-                lived && session.launch_id.is_some() && session.exit_code.is_none()
+                self.awaits_exit(mark)
             }
         }
+    }
+
+    /// It ended just now, and its parent is to write down how.
+    pub fn awaits_exit(&self, mark: Option<&Mark>) -> bool {
+        let lived = mark.is_some_and(|mark| mark.live == Some(true));
+        let untold = self.session.launch_id.is_some() && self.session.exit_code.is_none();
+        lived && untold && !self.session.live
     }
 }
 
@@ -148,6 +219,7 @@ fn event(kind: EventKind, id: String, at: Timestamp) -> Event {
         session: None,
         lock: None,
         fuse: None,
+        budget: None,
         from: None,
         to: None,
     }

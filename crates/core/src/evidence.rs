@@ -221,6 +221,9 @@ pub struct Holder {
     pub role: Option<Role>,
     /// It serves other sessions too: never signal it.
     pub shared: bool,
+    /// A signal halted it: it does nothing until it is told to go on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub halted: bool,
     /// The trail that led to it.
     pub trail: Source,
     /// What it says it is doing, and where.
@@ -279,4 +282,23 @@ pub struct Evidence {
     /// The live process that we launched with a prompt for it and an open input, and what shows that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompted: Option<(ProcKey, Source)>,
+}
+
+impl Evidence {
+    /// Nothing is known of a session.
+    pub fn none(agent: &str, id: Option<String>) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            id,
+            record: Reading::Absent,
+            holders: Vec::new(),
+            lost: Vec::new(),
+            suspects: Vec::new(),
+            absence: None,
+            blind: None,
+            tool: Tool::NotAsked,
+            stop: None,
+            prompted: None,
+        }
+    }
 }

@@ -1,13 +1,12 @@
 //! Fuses: what a person wants done at a time, unless it is put off or cancelled.
 
-use jiff::{SignedDuration, Timestamp};
+use crate::budget::KEPT;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The number of this shape.
 pub const SCHEMA: u32 = 1;
-/// How long one that fired or was cancelled is remembered, so that nobody misses it.
-const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// One fuse, as it is on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +61,7 @@ pub enum Target {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Nothing else.
+    /// Only an event is recorded.
     Event,
     /// Every webhook is told.
     Webhook,

@@ -63,7 +63,7 @@ pub struct Stat {
 }
 
 /// A file that can be read anywhere.
-pub trait Bytes {
+pub trait Bytes: Send + Sync {
     /// Length when it was opened.
     fn size(&self) -> u64;
     /// Reads at `at` into `buf`; short only at the end of the file.
@@ -95,6 +95,8 @@ pub struct Process {
     pub comm: String,
     /// Dead, and not yet reaped.
     pub zombie: bool,
+    /// Halted by a signal (SIGSTOP, Ctrl-Z): it does nothing until it is told to go on.
+    pub halted: bool,
     /// A copy of its parent that has loaded no program of its own yet, where the kernel tells.
     pub forked: bool,
 }
@@ -119,6 +121,11 @@ impl Table {
     pub fn process(&self, pid: u32) -> Option<&Process> {
         let at = self.processes.binary_search_by_key(&pid, |process| process.pid).ok()?;
         self.processes.get(at)
+    }
+
+    /// This very process, dead or alive: its pid may have become another's.
+    pub fn of(&self, key: &ProcKey) -> Option<&Process> {
+        self.process(key.pid).filter(|process| self.key(process) == *key)
     }
 
     /// Its name for good.

@@ -20,10 +20,12 @@
 //! | intent | what a person asked for: a lock |
 //! | step | something a session's record or a receipt shows that it did, with its time; see [`story`] |
 //! | mark | what was told of a session last; a cursor is all marks; see [`event`] |
+//! | push | a server's word that something changed: it says when to look, and nothing else |
 //! | fact | one piece of evidence a state follows from, with its source |
 
 pub mod agent;
 pub mod agents;
+pub mod budget;
 pub mod context;
 pub mod control;
 pub mod derive;
@@ -39,8 +41,10 @@ pub mod matrix;
 pub mod observe;
 pub mod policy;
 pub mod proof;
+pub mod push;
 pub mod receipt;
 pub mod select;
 pub mod story;
 pub mod text;
+mod turns;
 pub mod wire;

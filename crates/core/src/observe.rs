@@ -10,6 +10,7 @@ mod infer;
 mod live;
 mod orphans;
 
+pub use asked::Teller;
 pub use orphans::orphans;
 
 use crate::{
@@ -79,6 +80,10 @@ pub struct Survey<'a> {
     suspects: Vec<Live>,
     /// Stores whose claims could not all be read: a process without one may hold anything there.
     unclear: Vec<PathBuf>,
+    /// Some store could not be read at all.
+    unread: bool,
+    /// Some part of a store's history could not be read.
+    partial: bool,
     lost: Vec<Lost>,
 }
 
@@ -102,6 +107,8 @@ impl<'a> Survey<'a> {
             live: Vec::new(),
             suspects: Vec::new(),
             unclear: Vec::new(),
+            unread: false,
+            partial: false,
             lost: Vec::new(),
         };
         survey.live = survey.living();
@@ -142,6 +149,19 @@ impl<'a> Survey<'a> {
         let lives = table.processes.iter().any(|process| agent.may_be(&process.comm));
         let missing = |store: &PathBuf| host.stat(store).is_err_and(|why| live::is_absent(&why));
         !lives && agent.stores(env).iter().all(missing)
+    }
+
+    /// No store is closed to us: what was written since is here.
+    pub fn is_listed(&self) -> bool {
+        !self.unread && self.blind.is_none()
+    }
+
+    /// All that it keeps could be read, and all of its processes said what they run: who is not here is
+    /// gone.
+    pub fn is_whole(&self) -> bool {
+        let told = |one: &Live| one.judged && one.silent.is_none();
+        let clear = self.unclear.is_empty() && !self.partial;
+        self.is_listed() && clear && self.live.iter().all(told)
     }
 
     /// As [`Survey::new`] for live sessions, and with those of this full id, ended or not.

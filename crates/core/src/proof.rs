@@ -46,6 +46,11 @@ pub enum Source {
         /// Which process.
         process: ProcKey,
     },
+    /// That very process is alive, and halted by a signal.
+    Halted {
+        /// Which process.
+        process: ProcKey,
+    },
     /// That very process is gone: no such pid, a zombie, or another start time.
     Gone {
         /// Which process.
@@ -153,6 +158,9 @@ impl Source {
                 format!("tr '\\0' '\\n' < /proc/{pid}/environ | grep -xF -- {pair}")
             }
             Self::Alive { process } => alive(process),
+            Self::Halted { process } => {
+                format!("{} && grep '^State:.T ' /proc/{}/status", alive(process), process.pid)
+            }
             Self::Gone { process } => format!("! {{ {}; }}", alive(process)),
             Self::Lock { path, pid } => format!(
                 "grep -E \"FLOCK .* {pid} [^ ]+:$(stat -c %i {}) \" /proc/locks",
@@ -245,6 +253,8 @@ pub enum Rule {
     SeveralHolders,
     /// The process serves many sessions.
     SharedHolder,
+    /// The process does nothing until it is told to go on.
+    Halted,
 }
 
 impl Rule {
@@ -285,6 +295,7 @@ impl Rule {
                 "inferred: the only live process there, and the only session written since it began"
             }
             Self::SeveralHolders => "several live processes have the session loaded at once",
+            Self::Halted => "a process that a signal halted does nothing until it goes on",
             Self::SharedHolder => "the process serves other sessions too and is never signalled",
         }
     }

@@ -7,7 +7,7 @@ mod hooks;
 
 pub use hooks::{Callback, HookEnd, HookName, HookVariable, Hooks, Ran, Run, Runs};
 
-use crate::{evidence::Role, ident::ProcKey};
+use crate::{budget::Order, evidence::Role, ident::ProcKey};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -55,6 +55,9 @@ pub struct Launched {
     /// When it is to be ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
+    /// How much it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Order>,
     /// What it can be sent more prompts through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<PathBuf>,

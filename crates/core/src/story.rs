@@ -12,7 +12,7 @@ use crate::{
     receipt::Launched,
 };
 use jiff::Timestamp;
-use std::{io, path::Path};
+use std::{io, path::Path, sync::Arc};
 
 mod cut;
 
@@ -76,7 +76,10 @@ pub fn story<'a>(
 /// Without a record, nothing was read: what was read before stays so.
 fn absent(from: From<'_>) -> Story {
     match from {
-        From::Mark(mark) => Story { turn: mark.turn, upto: mark.upto, ..Story::default() },
+        From::Mark(mark) => {
+            let Mark { turn, upto, .. } = *mark;
+            Story { turn, start: upto, upto, ..Story::default() }
+        }
         From::Time(_) | From::Now => Story::default(),
     }
 }
@@ -106,11 +109,11 @@ fn newest(turn: &Turn, from: From<'_>) -> Story {
     let before = if open == Some(false) && !is_new { Some(at) } else { told };
     let began = open == Some(true) && !is_new;
     let steps = if is_new { steps } else { Vec::new() };
-    Story { turn: before, began, steps, upto: 0, open }
+    Story { turn: before, began, start: 0, steps, upto: 0, open }
 }
 
 fn by_lines(agent: &dyn Agent, host: &dyn Host, stub: &Stub, from: From<'_>) -> io::Result<Story> {
-    let file = host.open(&stub.path)?;
+    let file: Arc<dyn Bytes> = host.open(&stub.path)?.into();
     let begin = match from {
         From::Mark(mark) if mark.upto <= file.size() => mark.upto,
         From::Mark(_) => whole(&*file)?, // cut or replaced: what it was is not what it is
@@ -119,8 +122,8 @@ fn by_lines(agent: &dyn Agent, host: &dyn Host, stub: &Stub, from: From<'_>) -> 
     };
     let starts = starts(&*file, begin)?;
     let read = |part| -> io::Result<Turn> {
-        let then = Cut { host, path: &stub.path, part };
-        Ok(agent.read(&then, stub, Depth::Glance)?.turn)
+        let then = Cut { host, path: &stub.path, file: &file, part };
+        agent.turn(&then, stub)
     };
     // The end of what was written then says it all, but for lines that are longer than that.
     let after = |size: u64| match read(near(&starts, size)..size) {
@@ -159,7 +162,7 @@ fn by_lines(agent: &dyn Agent, host: &dyn Host, stub: &Stub, from: From<'_>) -> 
         Turn::Ended { .. } => Some(false),
     };
     let upto = ends.last().copied().unwrap_or(begin);
-    let story = Story { turn, began, steps, upto, open };
+    let story = Story { turn, began, start: begin, steps, upto, open };
     Ok(match from {
         From::Time(floor) => since(story, floor),
         From::Mark(_) | From::Now => story,
@@ -170,6 +173,7 @@ fn by_lines(agent: &dyn Agent, host: &dyn Host, stub: &Stub, from: From<'_>) -> 
 fn since(mut story: Story, floor: Timestamp) -> Story {
     let new = story.steps.iter().position(|step| step.at > floor).unwrap_or(story.steps.len());
     for step in story.steps.drain(..new) {
+        story.start = story.start.max(step.upto);
         match step.what {
             What::Opened | What::Asked(_) => story.began = true,
             What::Closed | What::Refined => {

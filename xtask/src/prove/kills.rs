@@ -10,13 +10,16 @@ use std::{env, fs, path::Path, process, process::Command};
 /// The variable that names the file in which tests write down what came of a cell.
 const PROOF: &str = "AGENTCTL_PROOF";
 
+/// The matrix, and what only a machine of our own can show.
+const PARTS: &str = "test(kills) or test(systemd)";
+
 /// All cells with all agents and a page in `docs/proof`; or, unless `full`, those that `cargo xtask
 /// test` runs, and the page on standard output.
 pub(super) fn run(root: &Path, full: bool) -> Outcome<()> {
     let ready = setup::run(root)?;
     let file = env::temp_dir().join(format!("agentctl-proof-{}", process::id()));
     let mut nextest = tool::cargo();
-    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", "test(kills)"]);
+    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", PARTS]);
     nextest.args(["--profile", "prove"]).envs(ready.environment()).env(PROOF, &file);
     if full {
         nextest.args(["--run-ignored", "all"]);
@@ -31,7 +34,7 @@ pub(super) fn run(root: &Path, full: bool) -> Outcome<()> {
         .map_err(|why| Failure::new(format!("a test wrote down what is no cell: {why}")))?;
     let page = page(&head(root)?, &cells);
     match full {
-        true => written(root, &page)?,
+        true => page_at(root, "kills.md", &page)?,
         false => print!("{page}"),
     }
     match (passed, if full { unproved(&cells) } else { Vec::new() }) {
@@ -43,17 +46,18 @@ pub(super) fn run(root: &Path, full: bool) -> Outcome<()> {
     }
 }
 
-fn written(root: &Path, page: &str) -> Outcome<()> {
+/// Writes a page of `docs/proof`.
+pub(super) fn page_at(root: &Path, name: &str, page: &str) -> Outcome<()> {
     let dir = root.join("docs/proof");
     fs::create_dir_all(&dir).map_err(|why| Failure::io("make", &dir, &why))?;
-    let file = dir.join("kills.md");
+    let file = dir.join(name);
     fs::write(&file, page).map_err(|why| Failure::io("write", &file, &why))?;
     println!("wrote {}", file.display());
     Ok(())
 }
 
 /// When, where and with what.
-fn head(root: &Path) -> Outcome<Head> {
+pub(super) fn head(root: &Path) -> Outcome<Head> {
     let said = |program: &str, words: &[&str]| {
         tool::captured(Command::new(program).args(words)).map(|text| text.trim().to_owned())
     };

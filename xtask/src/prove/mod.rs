@@ -3,6 +3,7 @@
 mod fuzz;
 mod kills;
 mod parts;
+mod soak;
 mod table;
 
 pub(crate) use parts::run;

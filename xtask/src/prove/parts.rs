@@ -1,6 +1,6 @@
 //! The parts, what each proves, and how it is run.
 
-use super::{fuzz, kills};
+use super::{fuzz, kills, soak};
 use crate::{
     failure::{Failure, Outcome},
     setup, tool,
@@ -20,6 +20,8 @@ enum How {
     Tests(&'static str),
     /// The kill matrix.
     Kills,
+    /// What is told while daemons are killed: of stand-ins, or of real agents for ten minutes.
+    Soak,
     /// libFuzzer; only when all is run.
     Fuzz,
 }
@@ -41,6 +43,7 @@ const PARTS: &[Part] = &[
         how: How::Tests("test(security::)"),
     },
     Part { name: "kills", what: "whoever is killed, at whichever step", how: How::Kills },
+    Part { name: "soak", what: "what is told while daemons are killed", how: How::Soak },
     Part { name: "fuzz", what: "libFuzzer on the parsers of core (--full)", how: How::Fuzz },
 ];
 /// Tests of parsers are called after what they hold.
@@ -61,6 +64,8 @@ pub(crate) fn run(root: &Path, full: bool, only: Option<&str>) -> Outcome<()> {
         let outcome = match part.how {
             How::Tests(filter) => tests(root, filter),
             How::Kills => kills::run(root, full),
+            How::Soak if full => soak::run(root),
+            How::Soak => tests(root, "test(soak_of_stand_ins)"),
             How::Fuzz if full => fuzz::run(root),
             How::Fuzz => {
                 println!("left out: run with --full");

@@ -16,12 +16,13 @@ pub(super) const AGENTS: [(&str, &str, &str); 8] = [
     ("copilot", "copilot", ""),
 ];
 /// Victims as the tests name them, and in words.
-const VICTIMS: [(&str, &str); 5] = [
+const VICTIMS: [(&str, &str); 6] = [
     ("Caller", "`agentctl launch`"),
     ("Group", "its process group"),
     ("Terminal", "its terminal"),
     ("Shim", "the shim"),
     ("Agent", "the agent"),
+    ("Daemon", "the daemon"),
 ];
 /// Steps likewise.
 const STEPS: [(&str, &str); 5] = [

@@ -1,5 +1,6 @@
 //! Every command and flag, defined once: help, completions and man pages come from here.
 
+mod budget;
 mod daemon;
 mod fuse;
 mod hooks;
@@ -9,6 +10,7 @@ mod upkeep;
 mod webhook;
 mod worktree;
 
+pub(super) use budget::{Budget, BudgetCommand, BudgetList, BudgetName};
 pub(super) use daemon::{Daemon, DaemonCommand, Supervisor, Unit, UnitFile};
 pub(super) use fuse::{Fuse, FuseCommand, FuseList, FuseSet, OnExpire};
 pub(super) use hooks::{Config, ConfigCommand, Hook, HookCommand, Hooks, Show, Where};
@@ -90,11 +92,13 @@ pub(super) enum Command {
     Hook(Hook),
     /// Show what is configured, and where
     Config(Config),
-    /// Have something done at a time, unless it is put off or cancelled
+    /// Run an action after a delay, unless extended or cancelled
     Fuse(Fuse),
     /// Show the fuses that are set, as `fuse list` does
     Fuses(FuseList),
-    /// Keep fuses and deadlines, and answer on a socket, while nobody looks
+    /// Limit what a session may use: cost, tokens, answers, silence
+    Budget(Budget),
+    /// Keep fuses, budgets and deadlines, and answer on a socket, while nobody looks
     Daemon(Daemon),
     /// Show who is told what happens, and try whether they hear it
     Webhook(Webhook),

@@ -19,7 +19,15 @@ pub(super) fn run(here: &Here, portable: bool, args: Daemon) -> Outcome {
             daemon::run(Manner { portable, detached: args.detached, figures })?;
             Ok(0)
         }
-        DaemonCommand::Start(args) => started(&daemon::start(portable, args.asked())?),
+        DaemonCommand::Start(args) => {
+            let done = daemon::start(portable, args.asked())?;
+            if done.already && args.asked().is_some() {
+                view::warning(
+                    "--metrics-addr does nothing here; `agentctl daemon restart` takes it",
+                );
+            }
+            started(&done)
+        }
         DaemonCommand::Restart(args) => started(&daemon::restart(portable, args.asked())?),
         DaemonCommand::Stop => match daemon::stop()? {
             Ended::Process(pid) => {
@@ -68,6 +76,9 @@ fn supervisor(unit: &UnitFile) -> daemon::Supervisor {
 }
 
 fn install(unit: &Unit) -> Outcome {
+    if let Some(left) = daemon::left_out() {
+        view::warning(&left);
+    }
     if unit.print {
         view::raw(daemon::text(supervisor(&unit.file))?.as_bytes())?;
         return Ok(0);

@@ -5,22 +5,26 @@ use super::{
     run::Outcome,
 };
 use crate::{
+    config, daemon,
     error::{Error, Kind},
-    ops::{self, Here, fuses::Wanted},
+    ops::{
+        self, Here,
+        fuses::{Changed, Wanted},
+    },
     view,
 };
 use agentctl_core::{
     fuse::Action,
     wire::{self, Fuses},
 };
+use std::path::Path;
 
 /// Sets, changes or shows fuses.
 pub(super) fn run(here: &Here, args: Fuse) -> Outcome {
     match args.command {
         FuseCommand::Set(args) => set(here, args),
         FuseCommand::Extend(args) => {
-            let fuses = ops::fuses::extend(here, &args.name, args.ttl)?;
-            done(here, fuses, "put off", args.json)
+            done(here, ops::fuses::extend(here, &args.name, args.ttl)?, "put off", args.json)
         }
         FuseCommand::Cancel(args) => {
             done(here, ops::fuses::cancel(here, &args.name)?, "cancelled", args.json)
@@ -59,15 +63,34 @@ fn set(here: &Here, args: FuseSet) -> Outcome {
         (OnExpire::Webhook, None) => Action::Webhook,
         (OnExpire::Stop, None) => Action::Stop,
     };
+    let told = matches!(action, Action::Webhook).then(webhooks);
     let (limit, label) = (args.script_timeout, args.label);
     let wanted = Wanted { target: &args.target, ttl: args.ttl, action, limit, label };
-    done(here, vec![ops::fuses::set(here, &wanted)?], "set", args.json)
+    let set = vec![ops::fuses::set(here, &wanted)?];
+    if !daemon::runs() {
+        view::note("nobody fires it while no daemon runs: `agentctl daemon start` starts one");
+    }
+    if told == Some(0) {
+        view::note(
+            "no webhook is configured: nobody would be told; `agentctl webhook list` shows them",
+        );
+    }
+    done(here, (set, Vec::new()), "set", args.json)
 }
 
-fn done(here: &Here, fuses: Vec<wire::Fuse>, what: &str, json: bool) -> Outcome {
+/// How many webhooks the daemon tells: it reads the configuration from the root.
+fn webhooks() -> usize {
+    config::read(Some(Path::new("/"))).map_or(0, |config| config.webhooks().0.len())
+}
+
+fn done(here: &Here, (fuses, problems): Changed, what: &str, json: bool) -> Outcome {
+    let code = if problems.is_empty() { 0 } else { Kind::Problems.code() };
     match json {
-        true => view::json(&Fuses { schema: wire::SCHEMA, fuses, problems: Vec::new() })?,
-        false => view::fuses::done(&fuses, what, here.now())?,
+        true => view::json(&Fuses { schema: wire::SCHEMA, fuses, problems })?,
+        false => {
+            view::problems(&problems);
+            view::fuses::done(&fuses, what, here.now())?;
+        }
     }
-    Ok(0)
+    Ok(code)
 }

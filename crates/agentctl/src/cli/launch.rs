@@ -125,11 +125,17 @@ pub(super) fn resume(here: &Here, args: Resume) -> Outcome {
     labels.extend(args.what.label.iter().cloned());
     let known = before.and_then(|before| before.group.clone());
     let group = args.what.group.clone().or(known).or(ask.group);
+    let budget = match before {
+        // Its own limits still hold; what is configured is for new ones.
+        Some(_) => Some(args.what.most.order()).filter(|order| !order.limits.is_none()),
+        None => ask.budget,
+    };
     let callback = ask.callback.or(before.map(|one| one.callback.clone()).unwrap_or_default());
-    finish(here, &Ask { earlier: Some(found), labels, group, callback, ..ask }, &args.what)
+    finish(here, &Ask { earlier: Some(found), labels, group, callback, budget, ..ask }, &args.what)
 }
 
 fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
+    is_limited(ask, what)?;
     if what.dry_run {
         let dry = ops::launch::dry(here, ask)?;
         match what.json {
@@ -143,6 +149,9 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
     if !what.json {
         view::launch::started(&session, ops::launch::bound_to().filter(|_| !reused).as_deref())?;
         view::launch::worktree(begun.worktree.as_ref());
+        if ask.budget.is_some() && !reused {
+            super::budget::unkept();
+        }
         if reused {
             view::note("it was launched before with this key; nothing was started");
         }
@@ -173,6 +182,15 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         view::json(&wire::Launch { schema, session, reused, worktree, log, problems })?;
     }
     Ok(code)
+}
+
+/// What is to be done about a budget is said of one.
+fn is_limited(ask: &Ask, what: &What) -> Result<(), Error> {
+    match what.most.on_budget.is_some() && ask.budget.is_none() {
+        true => Err(Error::new(Kind::Usage, "--on-budget has no limit")
+            .hint("--max-cost, --max-tokens, --max-turns or --idle-timeout")),
+        false => Ok(()),
+    }
 }
 
 /// What was to be run once it was there went wrong.

@@ -7,7 +7,7 @@ use crate::{
     ops::{self, Here, events::Ask, gauges::Gauges},
     places, view,
 };
-use agentctl_core::{event::Filter, wire::Webhook};
+use agentctl_core::event::Filter;
 use clap::Args;
 use std::{
     net::SocketAddr,
@@ -22,15 +22,19 @@ pub(super) struct Metrics {
     /// Serve them at http://ADDRESS/metrics, such as 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS")]
     addr: Option<SocketAddr>,
-    /// Other machines may read them, too
+    /// Allow addresses other machines can reach
     #[arg(long, requires = "addr")]
     remote: bool,
 }
 
 /// Shows figures, or serves them.
 pub(super) fn run(here: &Here, args: &Metrics) -> Outcome {
+    let (state, (targets, problems)) =
+        (places::known_state()?, notify::targets(&config::read(None)?));
+    // What waits for them; what is wrong with them is told by those who tell them.
+    let webhooks = || notify::listed(&state, targets.clone(), problems.clone()).webhooks;
     let Some(address) = args.addr else {
-        let page = metrics::page(here, &mut Gauges::default(), &webhooks()?, None);
+        let page = metrics::page(here, &mut Gauges::default(), &webhooks(), None);
         view::raw(page.as_bytes())?;
         return Ok(0);
     };
@@ -42,8 +46,7 @@ pub(super) fn run(here: &Here, args: &Metrics) -> Outcome {
         view::note(&format!("figures are at http://{bound}/metrics"));
         metrics::serve(&listener, args.remote, || {
             let mut gauges = gauges.lock().unwrap_or_else(PoisonError::into_inner);
-            let hooks = webhooks().unwrap_or_default();
-            metrics::page(here, &mut gauges, &hooks, Some(&counters))
+            metrics::page(here, &mut gauges, &webhooks(), Some(&counters))
         });
     });
     Ok(0)
@@ -59,10 +62,4 @@ fn count(here: &Here, counters: &Mutex<Counters>) {
     if let Err(why) = told {
         view::report(&why, false);
     }
-}
-
-/// What waits for webhooks.
-fn webhooks() -> Result<Vec<Webhook>, crate::error::Error> {
-    let (targets, problems) = notify::targets(&config::read(None)?);
-    Ok(notify::listed(&places::known_state()?, targets, problems).webhooks)
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod attach;
+mod budget;
 mod completions;
 mod config;
 mod daemon;

@@ -2,8 +2,8 @@
 
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand};
 use super::{
-    attach, completions, config, daemon, decide, diff, doctor, events, explain, fuse, hook, launch,
-    list, locks, logs, man, metrics, prune, send, status, stop, wait, webhook, worktree,
+    attach, budget, completions, config, daemon, decide, diff, doctor, events, explain, fuse, hook,
+    launch, list, locks, logs, man, metrics, prune, send, status, stop, wait, webhook, worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -81,6 +81,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Config(args) => config::run(&args),
         Command::Fuse(args) => fuse::run(here, args),
         Command::Fuses(args) => fuse::list(here, &args),
+        Command::Budget(args) => budget::run(here, &args),
         Command::Daemon(args) => daemon::run(here, cli.portable, args),
         Command::Webhook(args) => webhook::run(&args),
         Command::Metrics(args) => metrics::run(here, &args),
@@ -89,7 +90,7 @@ fn run(cli: Cli) -> Outcome {
         Command::Compare(args) => diff::compare(here, &args),
         Command::Prune(args) => prune::run(here, &args),
         Command::Shim(args) => Ok(shim::run(args.stage, &args.orders)),
-        Command::Answer => crate::daemon::help(cli.portable).map(|()| 0),
+        Command::Answer => crate::daemon::answer(cli.portable).map(|()| 0),
         Command::Doctor(args) => doctor::run(here, &args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(args),
@@ -125,6 +126,7 @@ impl Command {
             Self::Unlock(args) => args.json,
             Self::Fuse(args) => args.wants_json(),
             Self::Fuses(args) => args.json,
+            Self::Budget(args) => args.wants_json(),
             Self::Daemon(args) => args.wants_json(),
             Self::Webhook(args) => args.wants_json(),
             Self::Worktree(args) => args.wants_json(),

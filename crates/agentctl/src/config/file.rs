@@ -176,7 +176,8 @@ fn raw(value: &DeValue<'_>) -> Raw {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Boolean(on) => Raw::Switch(*on),
         DeValue::Array(all) => Raw::List(all.iter().map(|one| raw(one.get_ref())).collect()),
-        DeValue::Integer(_) | DeValue::Float(_) => Raw::Other("a number"),
+        DeValue::Integer(number) => Raw::Number(number.to_string()),
+        DeValue::Float(number) => Raw::Number(number.to_string()),
         DeValue::Datetime(_) => Raw::Other("a date"),
         DeValue::Table(_) => Raw::Other("a table"),
     }

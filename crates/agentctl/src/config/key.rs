@@ -1,6 +1,7 @@
 //! Every key there is: its name, what it holds, and who may set it.
 
 use super::value::{Holds, Value};
+use agentctl_core::budget::OnBudget;
 
 /// What can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +14,16 @@ pub(crate) enum Key {
     Permission,
     /// When it is ended.
     Timeout,
+    /// What it may cost.
+    MaxCost,
+    /// How many tokens it may use.
+    MaxTokens,
+    /// How often the model may answer.
+    MaxTurns,
+    /// How long it may write nothing.
+    IdleTimeout,
+    /// What is done once it has used more.
+    OnBudget,
     /// The group it belongs to.
     Group,
     /// Labels.
@@ -76,6 +87,11 @@ impl Key {
         Self::Model,
         Self::Permission,
         Self::Timeout,
+        Self::MaxCost,
+        Self::MaxTokens,
+        Self::MaxTurns,
+        Self::IdleTimeout,
+        Self::OnBudget,
         Self::Group,
         Self::Labels,
         Self::Env,
@@ -102,6 +118,11 @@ impl Key {
             Self::Model => "launch.model",
             Self::Permission => "launch.permission",
             Self::Timeout => "launch.timeout",
+            Self::MaxCost => "launch.max_cost",
+            Self::MaxTokens => "launch.max_tokens",
+            Self::MaxTurns => "launch.max_turns",
+            Self::IdleTimeout => "launch.idle_timeout",
+            Self::OnBudget => "launch.on_budget",
             Self::Group => "launch.group",
             Self::Labels => "launch.labels",
             Self::Env => "launch.env",
@@ -156,6 +177,10 @@ impl Key {
             | Holds::Permission
             | Holds::Time
             | Holds::TimeOrNone
+            | Holds::Cost
+            | Holds::Tokens
+            | Holds::Turns
+            | Holds::OnBudget
             | Holds::Switch
             | Holds::Folder
             | Holds::Url
@@ -174,7 +199,11 @@ impl Key {
             Self::Agent => Holds::Agent,
             Self::Model | Self::Group => Holds::Word,
             Self::Permission => Holds::Permission,
-            Self::Timeout => Holds::TimeOrNone,
+            Self::Timeout | Self::IdleTimeout => Holds::TimeOrNone,
+            Self::MaxCost => Holds::Cost,
+            Self::MaxTokens => Holds::Tokens,
+            Self::MaxTurns => Holds::Turns,
+            Self::OnBudget => Holds::OnBudget,
             Self::Labels | Self::Env => Holds::Pairs,
             Self::Steerable => Holds::Switch,
             Self::Cwd => Holds::Folder,
@@ -196,7 +225,13 @@ impl Key {
             Self::Model | Self::Timeout | Self::Group | Self::Labels | Self::Steerable => {
                 Project::May
             }
-            Self::Agent
+            // It could lift the user's own limits.
+            Self::MaxCost
+            | Self::MaxTokens
+            | Self::MaxTurns
+            | Self::IdleTimeout
+            | Self::OnBudget
+            | Self::Agent
             | Self::Permission
             | Self::Env
             | Self::OnCreate
@@ -222,10 +257,15 @@ impl Key {
             Self::Agent => text("claude-code"),
             Self::Permission => text("default"),
             Self::HookTimeout => text("5m"),
+            Self::OnBudget => text(OnBudget::USUAL.name()),
             Self::Steerable | Self::Desktop | Self::MetricsRemote => Some(Value::Switch(false)),
             Self::DesktopFilter => text("type=session.waiting,type=session.ended"),
             Self::Model
             | Self::Timeout
+            | Self::MaxCost
+            | Self::MaxTokens
+            | Self::MaxTurns
+            | Self::IdleTimeout
             | Self::Group
             | Self::Labels
             | Self::Env

@@ -1,8 +1,11 @@
 //! What a key holds, and what it may hold.
 
 use super::webhook::{Format, filter};
-use crate::patience::{duration, patience};
-use agentctl_core::{agents, launch::Permission};
+use crate::{
+    amounts,
+    patience::{duration, patience},
+};
+use agentctl_core::{agents, budget::OnBudget, launch::Permission};
 use std::{net::SocketAddr, path::Path};
 
 /// What was set.
@@ -22,7 +25,9 @@ pub(super) enum Raw {
     Text(String),
     Switch(bool),
     List(Vec<Raw>),
-    /// Nothing that any key holds: a number, a date.
+    /// A number, as it is written.
+    Number(String),
+    /// Nothing that any key holds: a date, a table.
     Other(&'static str),
 }
 
@@ -39,6 +44,14 @@ pub(super) enum Holds {
     Time,
     /// A time, or none.
     TimeOrNone,
+    /// A number of dollars, or none.
+    Cost,
+    /// A number of tokens, or none.
+    Tokens,
+    /// A number of answers, or none.
+    Turns,
+    /// What is done about a budget.
+    OnBudget,
     /// Yes or no.
     Switch,
     /// A directory.
@@ -70,6 +83,10 @@ impl Holds {
             Self::Permission => "\"read\", \"default\", \"edit\" or \"full\"",
             Self::Time => "a duration in quotes, such as \"90s\" or \"10m\"",
             Self::TimeOrNone => "a duration in quotes, such as \"90s\" or \"10m\", or \"none\"",
+            Self::Cost => "dollars, such as 2.50, or \"none\"",
+            Self::Tokens => "a number, or text such as \"200k\" or \"none\"",
+            Self::Turns => "a number, such as 20, or \"none\"",
+            Self::OnBudget => "\"warn\", \"stop\" or \"hold\"",
             Self::Switch => "true or false",
             Self::Folder => "a directory, in quotes, from the root or from ~",
             Self::Pairs => "a table of names with text, such as { team = \"web\" }",
@@ -90,12 +107,14 @@ impl Holds {
             (Self::Folders, Raw::List(all)) => {
                 let one = |raw: &Raw| match raw {
                     Raw::Text(path) => folder(path).map(|()| path.clone()),
-                    Raw::Switch(_) | Raw::List(_) | Raw::Other(_) => {
+                    Raw::Switch(_) | Raw::List(_) | Raw::Number(_) | Raw::Other(_) => {
                         Err(format!("it holds {}", self.words()))
                     }
                 };
                 all.iter().map(one).collect::<Result<_, _>>().map(Value::List)
             }
+            (Self::Cost | Self::Tokens | Self::Turns, Raw::Number(text)) => self.of_text(text),
+            (_, Raw::Number(_)) => wrong("a number"),
             (Self::Switch | Self::Folders, Raw::Text(_)) => wrong("text"),
             (_, Raw::Text(text)) => self.of_text(text),
             (_, Raw::Switch(_)) => wrong("true or false"),
@@ -113,6 +132,13 @@ impl Holds {
             Self::Permission if !known => return Err(format!("it holds {}", self.words())),
             Self::Time => duration(text).map(|_| ())?,
             Self::TimeOrNone => patience(text).map(|_| ())?,
+            Self::Cost | Self::Tokens | Self::Turns if text == "none" => {}
+            Self::Cost => amounts::cost(text).map(|_| ())?,
+            Self::Tokens => amounts::tokens(text).map(|_| ())?,
+            Self::Turns => amounts::turns(text).map(|_| ())?,
+            Self::OnBudget if OnBudget::named(text).is_none() => {
+                return Err(format!("it holds {}", self.words()));
+            }
             Self::Folder => folder(text)?,
             Self::Command if text.contains('\0') => return Err("it holds a NUL".to_owned()),
             Self::Switch => {
@@ -134,6 +160,7 @@ impl Holds {
             Self::Pairs | Self::Folders => return Err(format!("it holds {}", self.words())),
             Self::Agent
             | Self::Permission
+            | Self::OnBudget
             | Self::Command
             | Self::Secret
             | Self::Format

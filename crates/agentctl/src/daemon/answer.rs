@@ -1,8 +1,8 @@
 //! What each method answers: the shapes of `--json`, from the same calls.
 
 use super::{
-    helper,
     hub::{Line, Subscriber},
+    past,
     rpc::{self, Fault, Request, Version},
     shared::{Shared, locked},
 };
@@ -19,17 +19,25 @@ use agentctl_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
+    collections::BTreeSet,
+    net::Shutdown,
     os::unix::net::UnixStream,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, PoisonError, mpsc::SyncSender},
+    time::Duration,
 };
 
 /// So many answers are worked out at once; who asks more waits.
 const DESKS: usize = 4;
 
+/// So long a subscription waits for the first look: what it is told begins there.
+const FIRST: Duration = Duration::from_secs(60);
+
 /// Who asks.
 pub(super) struct Caller {
     pub(super) connection: u64,
+    /// There are too many: he is only told how the daemon is, or ends it.
+    pub(super) spare: bool,
     pub(super) lines: SyncSender<Line>,
     pub(super) stream: UnixStream,
     /// For what does not go line by line.
@@ -42,6 +50,8 @@ pub(super) enum Said {
     Result(String),
     /// It was sent.
     Already,
+    /// This is to be sent, and nothing after it: the daemon ends.
+    Last(String),
 }
 
 #[derive(Deserialize)]
@@ -105,15 +115,12 @@ pub(super) fn answer(
     match method.as_str() {
         "version" => none(params).and_then(|()| said(&version(shared))),
         "daemon" => none(params).and_then(|()| said(&shared.told())),
-        "stop" => none(params).and_then(|()| {
-            let last = said(&version(shared));
-            shared.end();
-            last
-        }),
+        "stop" => none(params).and_then(|()| Ok(Said::Last(text(&version(shared))?))),
+        _ if caller.spare => Err(Error::new(Kind::Refused, "too many connections").into()),
         "list" => at_a_desk(|| {
             let asked: List = rpc::params(params.clone())?;
             match asked.is_past() {
-                true => helper::list(shared.portable, caller, id, &params),
+                true => past::list(shared.portable, caller, id, &params),
                 false => said(&list(shared.portable, asked)?),
             }
         }),
@@ -127,14 +134,22 @@ pub(super) fn answer(
             let Fuses { all } = rpc::params(params)?;
             said(&ops::fuses::list(&shared.here(None), all)?)
         }
+        "budgets" => at_a_desk(|| {
+            let Fuses { all } = rpc::params(params)?;
+            said(&ops::budgets::list(&shared.here(None), all)?)
+        }),
         "events" => subscribe(shared, caller, id, &params),
         other => Err(Fault::no_method(other)),
     }
 }
 
 fn said(value: &impl Serialize) -> Result<Said, Fault> {
+    text(value).map(Said::Result)
+}
+
+fn text(value: &impl Serialize) -> Result<String, Fault> {
     let text = serde_json::to_string(value);
-    text.map(Said::Result).map_err(|why| Error::new(Kind::Io, why.to_string()).into())
+    text.map_err(|why| Error::new(Kind::Io, why.to_string()).into())
 }
 
 fn none(params: Value) -> Result<(), Fault> {
@@ -148,6 +163,8 @@ fn version(shared: &Shared) -> Version {
         version: super::VERSION.to_owned(),
         pid: std::process::id(),
         since: shared.since,
+        watches: shared.hub.watched(Duration::ZERO),
+        supervised: shared.supervised,
     }
 }
 
@@ -218,19 +235,35 @@ fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Re
         lines: caller.lines.clone(),
         stream: caller.stream.try_clone().map_err(Error::from)?,
         held: since.is_some().then(Vec::new),
+        ahead: BTreeSet::new(),
     };
     let begin = |cursor: &str| {
         let cursor = if since.is_some() { "" } else { cursor };
         let result = serde_json::to_string(&Subscribed { schema: SCHEMA, cursor });
         rpc::answer(id, Ok(&result.unwrap_or_default())).into()
     };
+    if !once && !shared.hub.watched(FIRST) {
+        return Err(Error::new(Kind::TimedOut, "the daemon has not looked around yet").into());
+    }
     match once {
-        true => drop(caller.lines.send(begin(""))),
+        true => {
+            shared.hub.remove(caller.connection); // this takes the place of what he had
+            drop(caller.lines.send(begin("")));
+        }
         false => shared.hub.add(subscriber, begin),
     }
-    if since.is_some() || once {
-        let told = at_a_desk(|| helper::missed(shared.portable, caller, params))?;
-        shared.hub.release(caller.connection, &told);
+    if since.is_none() && !once {
+        return Ok(Said::Already);
+    }
+    match at_a_desk(|| past::missed(shared, caller, params)) {
+        Ok(_) if once => {}
+        Ok(told) => shared.hub.release(caller.connection, &told),
+        Err(fault) => {
+            // He was answered: that there is no more to come only the end of the line can say.
+            shared.log.say(&format!("hangs up on a caller: {}", fault.message));
+            shared.hub.remove(caller.connection);
+            let _ = caller.stream.shutdown(Shutdown::Both);
+        }
     }
     Ok(Said::Already)
 }
@@ -245,7 +278,7 @@ impl Events {
 }
 
 /// What happened until now, line by line; where to go on from only for who wants no more.
-pub(super) fn past(
+pub(super) fn happened(
     portable: bool,
     params: Events,
     mut tell: impl FnMut(String) -> Result<(), Error>,

@@ -24,8 +24,8 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Calls the daemon that has the lock. It is the one that listens there: it says its pid, and the kernel says
-    /// the same.
+    /// Calls the daemon that has the lock. It is the one that listens there: it says its pid in the file that it has
+    /// locked and on the socket, and the kernel says the same.
     pub(super) fn connect(told: &Told) -> io::Result<Self> {
         let stream = dial(&told.socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -38,6 +38,10 @@ impl Client {
         if listens.is_some_and(|pid| pid != version.pid) {
             let why =
                 format!("process {} answers for process {}", listens.unwrap_or(0), version.pid);
+            return Err(io::Error::other(why));
+        }
+        if version.pid != told.pid {
+            let why = format!("process {} listens there, not process {}", version.pid, told.pid);
             return Err(io::Error::other(why));
         }
         Ok(Self { stream, grip, version })

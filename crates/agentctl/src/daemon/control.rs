@@ -1,6 +1,6 @@
 //! Starts and ends the daemon, and says how it is. That it runs, the kernel's lock says and nothing else.
 
-use super::{PROTOCOL, VERSION, client::Client, figures::Figures, lock::Lock, lock::Told};
+use super::{PROTOCOL, VERSION, client::Client, figures::Figures, install, lock::Lock, lock::Told};
 use crate::{
     error::{Error, Kind},
     host::Waited,
@@ -22,6 +22,8 @@ use std::{
 const LOG: &str = "daemon.log";
 /// How long it may take to answer for the first time, and to end.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long it may take to look around for the first time.
+const FIRST: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(20);
 /// So much of the log is shown where it did not start.
 const LAST: u64 = 2000;
@@ -40,6 +42,11 @@ pub(crate) enum Ended {
     Process(u32),
     /// None ran.
     Nobody,
+}
+
+/// One runs for our directory of state.
+pub(crate) fn runs() -> bool {
+    places::state().is_some_and(|state| Lock::holder(&state).is_some())
 }
 
 /// How it is.
@@ -110,16 +117,28 @@ fn difference(version: &str, protocol: u32) -> Option<String> {
 
 /// Starts it, away from whoever asks, and returns once it answers.
 pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
-    let state = places::known_state()?;
-    if Lock::holder(&state).is_some() {
-        return Ok(Started { daemon: answers(&state)?, already: true });
+    let (state, until) = (places::known_state()?, Instant::now() + PATIENCE);
+    loop {
+        if let Some(daemon) = answers(&state, until)? {
+            return Ok(Started { daemon, already: true });
+        }
+        if let Some(daemon) = begin(&state, portable, figures)? {
+            return Ok(Started { daemon, already: false });
+        }
+        if Instant::now() > until {
+            return Err(ended());
+        }
     }
+}
+
+/// Starts one, and waits until it answers; none is that somebody else was quicker, or ended it.
+fn begin(state: &Path, portable: bool, figures: Option<Figures>) -> Result<Option<Daemon>, Error> {
     let log = state.join(LOG);
     let failed = |why: io::Error| {
         Error::new(Kind::Io, format!("cannot start the daemon: {}: {why}", log.display()))
             .hint("make its directory writable for you, or set AGENTCTL_HOME")
     };
-    make_dir(&state).map_err(failed)?;
+    make_dir(state).map_err(failed)?;
     let errors = append(&log).map_err(failed)?;
     let before = errors.metadata().map_or(0, |stat| stat.len());
     let mut command = Command::new(env::current_exe().map_err(failed)?);
@@ -132,19 +151,23 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
         command.env("AGENTCTL_PORTABLE", "1");
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    // Whoever waits for the end of a pipe of the caller's gets it. This process starts nobody else.
+    close_fds::set_fds_cloexec(3, &[]);
     let mut child = command.spawn().map_err(failed)?;
     let began = Instant::now();
     loop {
         let pid = child.id();
-        let own = Lock::holder(&state).filter(|told| told.pid == pid);
-        if own.is_some_and(|told| Client::connect(&told).is_ok()) {
-            return Ok(Started { daemon: status()?, already: false });
+        let own = Lock::holder(state).filter(|told| told.pid == pid);
+        let answered = own.and_then(|told| Client::connect(&told).ok());
+        if answered.is_some_and(|client| client.version.watches || began.elapsed() > FIRST) {
+            return status().map(Some);
         }
         if let Ok(Some(end)) = child.try_wait() {
-            // Somebody else may have been quicker.
-            return match Lock::holder(&state) {
-                Some(_) => Ok(Started { daemon: answers(&state)?, already: true }),
-                None => Err(not_started(&format!("it ended with {end}"), &log, before)),
+            // It found another one, or somebody told it to end.
+            let replaced = end.success() || end.code() == Some(Kind::Refused.code().into());
+            return match replaced {
+                true => Ok(None),
+                false => Err(not_started(&format!("it ended with {end}"), &log, before)),
             };
         }
         if began.elapsed() > PATIENCE {
@@ -154,25 +177,25 @@ pub(crate) fn start(portable: bool, figures: Option<Figures>) -> Result<Started,
     }
 }
 
-/// Waits until whoever has the lock answers.
-fn answers(state: &Path) -> Result<Daemon, Error> {
-    let began = Instant::now();
+/// Waits until whoever has the lock answers; none is that nobody has it.
+fn answers(state: &Path, until: Instant) -> Result<Option<Daemon>, Error> {
+    reached(state, until)?.map(|_| status()).transpose()
+}
+
+/// The same, to ask more. One that begins or ends does not answer for a moment.
+fn reached(state: &Path, until: Instant) -> Result<Option<(Told, Client)>, Error> {
     loop {
-        let told = Lock::holder(state);
-        let answered = told.as_ref().map(|told| Client::connect(told).map(drop));
-        match answered {
-            Some(Ok(())) => return status(),
-            Some(Err(why)) if began.elapsed() > PATIENCE => {
-                return Err(silent(&told.unwrap_or_default(), &why));
-            }
-            None if began.elapsed() > PATIENCE => {
-                return Err(
-                    Error::new(Kind::Io, "the daemon ended meanwhile").hint("start it again")
-                );
-            }
-            Some(Err(_)) | None => thread::sleep(TICK),
+        let Some(told) = Lock::holder(state) else { return Ok(None) };
+        match Client::connect(&told) {
+            Ok(client) => return Ok(Some((told, client))),
+            Err(why) if Instant::now() > until => return Err(silent(&told, &why)),
+            Err(_) => thread::sleep(TICK),
         }
     }
+}
+
+fn ended() -> Error {
+    Error::new(Kind::Io, "the daemon ended meanwhile").hint("start it again")
 }
 
 fn silent(told: &Told, why: &io::Error) -> Error {
@@ -196,14 +219,14 @@ fn not_started(why: &str, log: &Path, before: u64) -> Error {
 /// Asks it to end, and waits until that very process has.
 pub(crate) fn stop() -> Result<Ended, Error> {
     let state = places::known_state()?;
-    let Some(told) = Lock::holder(&state) else { return Ok(Ended::Nobody) };
-    let mut client = match Client::connect(&told) {
-        Ok(client) => client,
-        Err(_) if Lock::holder(&state).is_none() => return Ok(Ended::Nobody),
-        Err(why) => return Err(silent(&told, &why)),
+    let Some((told, mut client)) = reached(&state, Instant::now() + PATIENCE)? else {
+        return Ok(Ended::Nobody);
     };
     let pid = client.version.pid;
-    client.ask("stop").map_err(|why| silent(&told, &why))?;
+    match client.ask("stop") {
+        Err(why) if !is_gone(&why) => return Err(silent(&told, &why)),
+        Ok(_) | Err(_) => {} // it may be gone before it was heard
+    }
     let began = Instant::now();
     if let Some(grip) = &client.grip {
         let waited = grip.wait(Some(PATIENCE));
@@ -222,13 +245,29 @@ pub(crate) fn stop() -> Result<Ended, Error> {
     Ok(Ended::Process(pid))
 }
 
+fn is_gone(why: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(why.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
 fn lives(pid: u32) -> Error {
     Error::new(Kind::TimedOut, format!("the daemon (process {pid}) was told to end, and lives"))
         .hint("it loses nothing if it is killed: see what that process is, and kill it yourself")
 }
 
-/// Ends it if it runs, and starts it.
+/// Ends it if it runs, and starts it. Whoever has a supervisor stays in its hands.
 pub(crate) fn restart(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
+    let state = places::known_state()?;
+    let client = Lock::holder(&state).and_then(|told| Client::connect(&told).ok());
+    if let Some(version) = client.map(|client| client.version).filter(|told| told.supervised) {
+        if figures.is_some() {
+            let what = "the daemon is started by its supervisor, without --metrics-addr";
+            return Err(Error::new(Kind::Refused, what).hint("set `metrics.addr` instead"));
+        }
+        install::restart(version.pid)?;
+        let daemon = answers(&state, Instant::now() + PATIENCE)?.ok_or_else(ended)?;
+        return Ok(Started { daemon, already: false });
+    }
     stop()?;
     start(portable, figures)
 }

@@ -11,7 +11,7 @@ use agentctl_core::{fuse::Fuse, receipt::Launched};
 use jiff::Timestamp;
 use std::{
     collections::BTreeSet,
-    fs, io,
+    io,
     path::Path,
     sync::{Arc, Mutex},
     thread,
@@ -26,11 +26,11 @@ const HANDS: usize = 16;
 
 /// What is being done right now.
 #[derive(Clone, Default)]
-struct Hands(Arc<Mutex<BTreeSet<String>>>);
+pub(super) struct Hands(Arc<Mutex<BTreeSet<String>>>);
 
 impl Hands {
     /// Does this in a thread of its own, unless that is under way or all hands are full.
-    fn take(&self, name: String, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    pub(super) fn take(&self, name: String, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let mut busy = locked(&self.0);
         if busy.len() >= HANDS || !busy.insert(name.clone()) {
             return Ok(());
@@ -78,8 +78,9 @@ fn arm(watch: &mut Watch, state: &Path) {
 }
 
 fn sweep(state: &Path) {
-    for path in intents::fuses::left(state, Timestamp::now()) {
-        let _ = fs::remove_file(path); // `prune` says why not
+    let now = Timestamp::now();
+    for path in intents::fuses::left(state, now) {
+        let _ = intents::fuses::remove(state, &path, now); // `prune` says why not
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     run::begin,
     shared::{Shared, locked},
-    watch::Sink,
+    watch::{Sink, Took},
 };
 use crate::{
     error::Error,
@@ -26,12 +26,18 @@ pub(crate) struct Figures {
     pub(crate) remote: bool,
 }
 
-/// Serves on this, and says how to count.
-pub(super) fn open(
-    shared: &Arc<Shared>,
-    (listener, remote): (TcpListener, bool),
-    (state, targets): (PathBuf, Vec<Target>),
-) -> Result<Sink, Error> {
+/// What figures are made of, and for whom.
+pub(super) struct Page {
+    pub(super) listener: TcpListener,
+    /// For other machines, too.
+    pub(super) remote: bool,
+    pub(super) state: PathBuf,
+    pub(super) targets: Vec<Target>,
+}
+
+/// Serves it, and says how to count.
+pub(super) fn open(shared: &Arc<Shared>, page: Page) -> Result<Sink, Error> {
+    let Page { listener, remote, state, targets } = page;
     let counters = Arc::new(Mutex::new(Counters::default()));
     let (counted, gauges) = (Arc::clone(&counters), Mutex::new(Gauges::default()));
     begin("figures", shared, move |shared| {
@@ -42,6 +48,6 @@ pub(super) fn open(
     })?;
     Ok(Box::new(move |events| {
         locked(&counters).count(events);
-        true
+        Took::All
     }))
 }

@@ -3,15 +3,22 @@
 use super::{rpc, shared::locked};
 use agentctl_core::{event::Filter, wire::Event};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
     net::Shutdown,
     os::unix::net::UnixStream,
     sync::{
-        Arc, Condvar, Mutex,
+        Arc, Condvar, Mutex, PoisonError,
         mpsc::{SyncSender, TrySendError},
     },
     time::Duration,
 };
+
+/// How long the watcher may be behind what somebody was told who had missed it; then he has to ask again.
+const BEHIND: Duration = Duration::from_secs(10);
+/// So many ids are remembered that the watcher told last.
+const RECENT: usize = 4 * rpc::QUEUE;
+/// So many ids are remembered of what somebody had missed: far more than can be held for him.
+const LAST: usize = 16 * rpc::QUEUE;
 
 /// A line that waits to be sent; subscribers share it.
 pub(super) type Line = Arc<str>;
@@ -25,6 +32,10 @@ struct Inside {
     subscribers: Vec<Subscriber>,
     /// Where whoever was told everything so far stands.
     cursor: String,
+    /// The watcher has looked once.
+    watched: bool,
+    /// Ids that were told last.
+    recent: VecDeque<String>,
 }
 
 /// One who is told what happens.
@@ -35,8 +46,41 @@ pub(super) struct Subscriber {
     pub(super) lines: SyncSender<Line>,
     /// To hang up on who does not listen.
     pub(super) stream: UnixStream,
-    /// What happens while he is told what he missed: ids and lines.
-    pub(super) held: Option<Vec<(String, Line)>>,
+    /// What happens while he is told what he missed.
+    pub(super) held: Option<Vec<Held>>,
+    /// What he was told before the watcher saw it: ids.
+    pub(super) ahead: BTreeSet<String>,
+}
+
+/// An event that waits.
+pub(super) struct Held {
+    id: String,
+    /// Of which session.
+    session: Option<String>,
+    cursor: String,
+    line: Line,
+}
+
+/// What somebody was told who had missed it: ids.
+#[derive(Default)]
+pub(super) struct Missed {
+    /// The last ones: what the watcher told meanwhile is among them.
+    last: VecDeque<String>,
+    /// Of all, what the watcher may not have seen yet.
+    new: BTreeSet<String>,
+}
+
+impl Missed {
+    /// He was told this.
+    pub(super) fn add(&mut self, id: &str, is_new: bool) {
+        if is_new {
+            self.new.insert(id.to_owned());
+        }
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back(id.to_owned());
+    }
 }
 
 impl Subscriber {
@@ -53,6 +97,39 @@ impl Subscriber {
     }
 }
 
+impl Subscriber {
+    /// Sends what was held and he does not know yet; false if he is gone.
+    fn catch_up(&mut self, told: &Missed) -> bool {
+        let held = self.held.take().unwrap_or_default();
+        let last = held.last().map(|held| held.cursor.clone()).unwrap_or_default();
+        let known: BTreeSet<&String> = told.last.iter().collect();
+        let mut rest: Vec<Held> = Vec::new();
+        for one in held {
+            // What came before something that he knows, and he was not told, nobody can prove: it is too late for it.
+            if known.contains(&one.id) {
+                rest.retain(|held| held.session.is_none() || held.session != one.session);
+            } else {
+                rest.push(one);
+            }
+        }
+        if !self.ahead.is_empty() {
+            let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
+            return false;
+        }
+        // What comes after it he knows: he goes on behind that.
+        if let Some(held) = rest.last_mut().filter(|held| held.cursor != last) {
+            held.line = held.line.replace(&held.cursor, &last).into();
+        }
+        rest.into_iter().all(|held| self.send(held.line))
+    }
+}
+
+impl Inside {
+    fn of(&mut self, connection: u64) -> Option<&mut Subscriber> {
+        self.subscribers.iter_mut().find(|one| one.connection == connection)
+    }
+}
+
 impl Hub {
     /// Tells everybody.
     pub(super) fn tell(&self, events: &[Event]) {
@@ -63,9 +140,12 @@ impl Hub {
                 if !one.filter.keeps(event) {
                     return true;
                 }
+                one.ahead.remove(&event.id);
                 match &mut one.held {
                     Some(held) if held.len() < rpc::QUEUE => {
-                        held.push((event.id.clone(), Arc::clone(&line)));
+                        let (id, cursor) = (event.id.clone(), event.cursor.clone());
+                        let session = event.session.as_ref().and_then(|one| one.id.clone());
+                        held.push(Held { id, session, cursor, line: Arc::clone(&line) });
                         true
                     }
                     Some(_) => {
@@ -75,7 +155,10 @@ impl Hub {
                     None => one.send(Arc::clone(&line)),
                 }
             });
+            inside.recent.push_back(event.id.clone());
         }
+        let old = inside.recent.len().saturating_sub(RECENT);
+        inside.recent.drain(..old);
         if let Some(last) = events.last() {
             inside.cursor.clone_from(&last.cursor);
         }
@@ -83,14 +166,17 @@ impl Hub {
 
     /// Where whoever was told everything stands.
     pub(super) fn stands(&self, cursor: &str) {
-        cursor.clone_into(&mut locked(&self.0).cursor);
+        let mut inside = locked(&self.0);
+        cursor.clone_into(&mut inside.cursor);
+        inside.watched = true;
         self.1.notify_all();
     }
 
-    /// Waits until the watcher has looked once, but not for ever.
-    pub(super) fn watched(&self, limit: Duration) {
+    /// Waits until the watcher has looked once, but not for ever; true is that it has.
+    pub(super) fn watched(&self, limit: Duration) -> bool {
         let inside = locked(&self.0);
-        let _ = self.1.wait_timeout_while(inside, limit, |inside| inside.cursor.is_empty());
+        let waited = self.1.wait_timeout_while(inside, limit, |inside| !inside.watched);
+        waited.unwrap_or_else(PoisonError::into_inner).0.watched
     }
 
     /// Adds one; what he is told first, of the cursor that he begins at, nothing can overtake.
@@ -102,16 +188,24 @@ impl Hub {
         }
     }
 
-    /// He was told what he had missed, these among it: now the rest, and then all that happens.
-    pub(super) fn release(&self, connection: u64, told: &BTreeSet<String>) {
-        locked(&self.0).subscribers.retain_mut(|one| {
-            if one.connection != connection {
-                return true;
-            }
-            let held = one.held.take().unwrap_or_default().into_iter();
-            let mut rest = held.filter(|(id, _)| !told.contains(id));
-            rest.all(|(_, line)| one.send(line))
-        });
+    /// He was told what he had missed: now the rest, and then all that happens.
+    ///
+    /// He may know more by now than the watcher, whose cursors would send him back: he is held until it has told that
+    /// too, and hung up on if it never does.
+    pub(super) fn release(&self, connection: u64, told: &Missed) {
+        let mut inside = locked(&self.0);
+        let recent = std::mem::take(&mut inside.recent);
+        if let Some(one) = inside.of(connection) {
+            let held = one.held.iter().flatten().map(|held| &held.id);
+            let seen: BTreeSet<&String> = held.chain(&recent).collect();
+            one.ahead = told.new.iter().filter(|id| !seen.contains(id)).cloned().collect();
+        }
+        inside.recent = recent;
+        let behind =
+            |inside: &mut Inside| inside.of(connection).is_some_and(|one| !one.ahead.is_empty());
+        let waited = self.1.wait_timeout_while(inside, BEHIND, behind);
+        let (mut inside, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        inside.subscribers.retain_mut(|one| one.connection != connection || one.catch_up(told));
     }
 
     /// He is gone.

@@ -81,6 +81,11 @@ pub(crate) fn text(supervisor: Supervisor) -> Result<String, Error> {
         Error::new(Kind::Refused, "the path of this program is no text").hint("move it")
     })?;
     match supervisor {
+        // It is refused however it is written.
+        Supervisor::Systemd if program.contains(['"', '\'', '\\']) => {
+            let what = format!("systemd starts no program with such a path: {}", one_line(program));
+            Err(Error::new(Kind::Refused, what).hint("move it"))
+        }
         Supervisor::Systemd => Ok(unit(program, &settings())),
         Supervisor::Launchd => Ok(plist(program, &settings())),
     }
@@ -89,19 +94,34 @@ pub(crate) fn text(supervisor: Supervisor) -> Result<String, Error> {
 /// A supervisor starts it without the variables of a shell: those that say where files are it is told. Only paths:
 /// nothing else belongs into a file.
 fn settings() -> Vec<(String, String)> {
-    let agents = agents::ALL.iter().flat_map(|agent| agent.card().variables).copied();
-    let names: BTreeSet<&str> = VARIABLES.iter().copied().chain(agents).collect();
     let is_path = |value: &String| value.starts_with('/') && !value.chars().any(char::is_control);
-    names
+    names()
         .into_iter()
-        .filter(|name| *name != "PWD")
         .filter_map(|name| Some((name.to_owned(), env::var(name).ok().filter(is_path)?)))
         .collect()
 }
 
+fn names() -> BTreeSet<&'static str> {
+    let agents = agents::ALL.iter().flat_map(|agent| agent.card().variables).copied();
+    VARIABLES.iter().copied().chain(agents).filter(|name| *name != "PWD").collect()
+}
+
+/// What is set here and changes what the daemon does, and does not reach it: a file is no place for secrets.
+pub(crate) fn left_out() -> Option<String> {
+    let (names, told) = (names(), settings());
+    let is_own = |name: &String| name.starts_with("AGENTCTL_") || names.contains(&**name);
+    let left: BTreeSet<String> = env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| is_own(name) && !told.iter().any(|(known, _)| known == name))
+        .collect();
+    let left = Vec::from_iter(left).join(", ");
+    let what = format!("set here, and not in the file: {left}; what they say can be configured");
+    (!left.is_empty()).then(|| one_line(&what))
+}
+
 fn unit(program: &str, settings: &[(String, String)]) -> String {
     let set = |(name, value): &(String, String)| {
-        format!("Environment={}\n", escaped(&format!("{name}={value}"), false))
+        format!("Environment={}\n", escaped(&format!("{name}={value}")))
     };
     let environment: String = settings.iter().map(set).collect();
     format!(
@@ -121,14 +141,14 @@ fn unit(program: &str, settings: &[(String, String)]) -> String {
          \n\
          [Install]\n\
          WantedBy=default.target\n",
-        escaped(program, true)
+        escaped(program)
     )
 }
 
-/// In quotes, and with all that systemd would read otherwise doubled.
-fn escaped(text: &str, command: bool) -> String {
+/// In quotes, and with all that systemd would read otherwise doubled. It knows no variables in the path of a program,
+/// and none in values.
+fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
-    let text = if command { text.replace('$', "$$") } else { text };
     format!("\"{text}\"")
 }
 
@@ -216,6 +236,21 @@ pub(crate) fn uninstall(supervisor: Supervisor, force: bool) -> Result<Installed
     Ok(Installed { path: Some(path), next, note })
 }
 
+/// Has the supervisor start the daemon anew that runs as this process.
+pub(super) fn restart(pid: u32) -> Result<(), Error> {
+    let mut show = Command::new("systemctl");
+    show.args(["--user", "show", "--property", "MainPID", "--value", UNIT]).stdin(Stdio::null());
+    let main = show.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    if !main.is_ok_and(|main| main.trim() == pid.to_string()) {
+        let what = format!("the daemon (process {pid}) belongs to another supervisor than {UNIT}");
+        return Err(Error::new(Kind::Refused, what).hint("restart it there"));
+    }
+    match told("systemctl", &["--user", "restart", UNIT]) {
+        None => Ok(()),
+        Some(why) => Err(Error::new(Kind::Io, why)),
+    }
+}
+
 fn foreign(path: &Path, what: &str) -> Error {
     let what = format!("{} was not written by agentctl, and is {what}", path.display());
     Error::new(Kind::Refused, what).hint("look at it, and use --force")
@@ -268,11 +303,8 @@ mod tests {
     fn strange_paths_are_read_back_as_they_are() {
         let strange = "/opt/a b/100%/\"q\"/$HOME/\\x";
         let settings = [("AGENTCTL_HOME".to_owned(), strange.to_owned())];
-        let unit = unit(strange, &settings);
-        assert!(
-            unit.contains("ExecStart=\"/opt/a b/100%%/\\\"q\\\"/$$HOME/\\\\x\" daemon run\n"),
-            "{unit}"
-        );
+        let unit = unit("/opt/a b/100%/$HOME", &settings);
+        assert!(unit.contains("ExecStart=\"/opt/a b/100%%/$HOME\" daemon run\n"), "{unit}");
         assert!(
             unit.contains("Environment=\"AGENTCTL_HOME=/opt/a b/100%%/\\\"q\\\"/$HOME/\\\\x\"\n"),
             "{unit}"

@@ -14,8 +14,9 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Seek, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -75,6 +76,13 @@ impl Lock {
         self.0.set_len(0)?;
         self.0.rewind()?;
         self.0.write_all(&text)
+    }
+
+    /// It is still the lock that others look at: whoever removes its file makes room for a second daemon.
+    pub(super) fn is_found(&self, state: &Path) -> bool {
+        let name = |stat: fs::Metadata| (stat.dev(), stat.ino());
+        let found = fs::metadata(state.join(NAME)).map(name).ok();
+        found.is_some() && found == self.0.metadata().map(name).ok()
     }
 
     /// Who has it, if anybody has.

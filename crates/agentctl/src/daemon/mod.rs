@@ -8,29 +8,27 @@
 //! the same ids. No sink waits for the network.
 
 mod answer;
+mod budgets;
 mod client;
 mod control;
 mod due;
 mod figures;
-mod helper;
 mod hub;
 mod install;
+mod lines;
 mod lock;
 mod log;
 mod mail;
+mod past;
 mod rpc;
 mod run;
 mod server;
 mod shared;
 mod watch;
 
-pub(crate) use control::{Ended, Started, restart, start, status, stop};
+pub(crate) use control::{Ended, Started, restart, runs, start, status, stop};
 pub(crate) use figures::Figures;
-pub(crate) use helper::answer as help;
-pub(crate) use install::{Installed, Supervisor, install, text, uninstall};
+pub(crate) use install::{Installed, Supervisor, install, left_out, text, uninstall};
+pub(crate) use past::answer;
+use rpc::{PROTOCOL, VERSION};
 pub(crate) use run::{Manner, run};
-
-/// The number of the language spoken on the socket. It changes only where an old client would misunderstand.
-pub(crate) const PROTOCOL: u32 = 1;
-/// This program's version.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

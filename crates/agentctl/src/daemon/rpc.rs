@@ -4,12 +4,25 @@ use crate::error::{Error, Kind};
 use agentctl_core::wire::Failure;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
-/// A longer line is no request.
-pub(super) const LONGEST: usize = 64 << 10;
+/// The number of the language spoken on the socket. It changes only where an old client would misunderstand.
+pub(super) const PROTOCOL: u32 = 1;
+/// This program's version.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// A longer line is no request. A cursor is about 400 bytes for each session that it knows.
+pub(super) const LONGEST: usize = 4 << 20;
+/// Longer lines are heard one at a time.
+pub(super) const SHORT: usize = 64 << 10;
 /// So many connections at once.
 pub(super) const CONNECTIONS: usize = 32;
+/// So many more, for those who look after the daemon and for nobody else.
+pub(super) const SPARE: usize = 2;
+/// Who takes nothing for so long is hung up on.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// So many lines wait for one who reads slowly; then he is hung up on.
 pub(super) const QUEUE: usize = 256;
 
@@ -35,7 +48,7 @@ pub(super) struct Request {
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Fault {
     code: i32,
-    message: String,
+    pub(super) message: String,
     /// As `--json` tells errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Box<Failure>>,
@@ -144,6 +157,16 @@ pub(super) struct Version {
     pub(super) version: String,
     pub(super) pid: u32,
     pub(super) since: jiff::Timestamp,
+    /// It has looked around: what happens from now on is told. Older ones did not answer before.
+    #[serde(default = "yes")]
+    pub(super) watches: bool,
+    /// Somebody starts it anew when it ends.
+    #[serde(default)]
+    pub(super) supervised: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The daemon itself: takes the lock, listens, and starts its threads.
 
 use super::{
-    due,
+    budgets, due,
     figures::{self, Figures},
     lock::Lock,
     log::Log,
     mail, server,
-    shared::Shared,
+    shared::{Nature, Shared, own},
     watch::{self, Sink},
 };
 use crate::{
@@ -21,15 +21,26 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How long the first look may take.
 const FIRST: Duration = Duration::from_secs(10);
+/// So often it is looked whether it is to end meanwhile.
+const GLANCE: Duration = Duration::from_millis(50);
 /// A thread that was not seen for so long hangs.
 const HANGS: Duration = Duration::from_secs(150);
-/// Who asked it to end reads the answer meanwhile.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// However quiet it is, the lock is looked at this often.
+const BEAT: Duration = Duration::from_secs(10);
+
+/// Why it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// Somebody asked for it.
+    Told,
+    /// Others cannot see that it runs.
+    Replaced,
+}
 
 /// How to run.
 pub(crate) struct Manner {
@@ -45,32 +56,42 @@ pub(crate) struct Manner {
 pub(crate) fn run(manner: Manner) -> Result<(), Error> {
     if manner.detached.is_some() {
         let _ = rustix::process::setsid(); // fails only for a leader, which has a session of its own
-        close_fds::set_fds_cloexec(3, &[]); // whoever waits for the end of a pipe of the caller's gets it
     }
     let state = places::known_state()?;
     let mut lock = Lock::take(&state)?;
     let log = Log::open(manner.detached.as_deref())
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the log: {why}")))?;
-    let (listener, socket) = server::listen(&places::runtime(&state))?;
+    let socket = places::socket(&state);
+    let listener = server::listen(&socket)?;
     lock.tell(&socket)
         .map_err(|why| Error::new(Kind::Io, format!("cannot write the lock: {why}")))?;
-    let shared = Arc::new(Shared::new(manner.portable, socket.clone(), (log, manner.detached)));
-    let sinks = sinks(&shared, &state, manner.figures)?;
-    begin("watcher", &shared, move |shared| watch::run(shared, sinks))?;
+    let Manner { portable, detached: log_path, figures } = manner;
+    let nature = Nature { portable, socket: socket.clone(), log_path };
+    let shared = Arc::new(Shared::new(nature, log));
+    let sinks = sinks(&shared, &state, figures)?;
+    begin("watcher", &shared, {
+        let cursor = places::cursor(&state);
+        move |shared| watch::run(shared, sinks, cursor.as_deref())
+    })?;
     begin("due", &shared, due::run)?;
-    // Whoever is answered may rely on it that what happens from now on is told.
-    shared.hub.watched(FIRST);
+    begin("budgets", &shared, budgets::run)?;
+    begin("server", &shared, move |shared| server::run(shared, &listener))?;
+    // Whoever is told that it runs may rely on it that what happens from now on is told.
+    let began = Instant::now();
+    while !shared.hub.watched(GLANCE) && !shared.is_ending() && began.elapsed() < FIRST {}
     shared.log.say(&format!(
         "agentctl {} runs as process {}, and listens on {}",
         super::VERSION,
         std::process::id(),
         socket.display()
     ));
-    begin("server", &shared, move |shared| server::run(shared, &listener))?;
-    attend(&shared);
-    let _ = fs::remove_file(&socket);
-    shared.log.say("ends, as it was told");
-    thread::sleep(LAST_WORDS);
+    match attend(&shared, &lock, &state) {
+        Why::Told => {
+            let _ = fs::remove_file(&socket);
+            shared.log.say("ends, as it was told");
+        }
+        Why::Replaced => shared.log.say("ends, as its lock was removed: another one may run"),
+    }
     Ok(())
 }
 
@@ -79,14 +100,15 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
     let mut sinks = watch::sinks(shared);
     // From the root: no project has a say in this.
     let config = config::read(Some(Path::new("/"))).unwrap_or_else(|why| {
-        shared.own_trouble(None, format!("nobody is told what happens: {}", why.message));
+        shared.lasting(own(None, format!("nobody is told what happens: {}", why.message)));
+        sinks.push(mail::unknown());
         Config::default()
     });
     for config::Note { path, text } in &config.notes {
-        shared.own_trouble(Some(path.clone()), text.clone());
+        shared.lasting(own(Some(path.clone()), text.clone()));
     }
     let (targets, problems) = notify::targets(&config);
-    problems.into_iter().for_each(|problem: Problem| shared.trouble(problem));
+    problems.into_iter().for_each(|problem: Problem| shared.lasting(problem));
     if !targets.is_empty() {
         sinks.push(mail::open(shared, state, targets.clone())?);
     }
@@ -96,12 +118,14 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
     match metrics::bind(address, remote) {
         Ok(listener) => {
             let bound = listener.local_addr().unwrap_or(address);
-            let own = (state.to_owned(), targets);
-            sinks.push(figures::open(shared, (listener, remote), own)?);
+            let page = figures::Page { listener, remote, state: state.to_owned(), targets };
+            sinks.push(figures::open(shared, page)?);
             shared.log.say(&format!("figures are at http://{bound}/metrics"));
         }
         Err(why) if asked.is_some() => return Err(why),
-        Err(why) => shared.own_trouble(None, format!("there are no figures: {}", why.message)),
+        Err(why) => {
+            shared.lasting(own(None, format!("there are no figures: {}", why.message)));
+        }
     }
     Ok(sinks)
 }
@@ -123,14 +147,20 @@ pub(super) fn begin(
 }
 
 /// Tells whoever supervises us that we are there, and that nothing hangs, until it is to end.
-fn attend(shared: &Shared) {
+fn attend(shared: &Shared, lock: &Lock, state: &Path) -> Why {
     let _ = sd_notify::notify(&[NotifyState::Ready]); // nobody may supervise us
     let watched = sd_notify::watchdog_enabled();
-    let beat = watched.map_or(Duration::from_secs(3600), |time| time / 3);
+    let beat = watched.map_or(BEAT, |time| BEAT.min(time / 3));
+    let mut why = Why::Told;
     while !shared.ends_within(beat) {
+        if !lock.is_found(state) {
+            why = Why::Replaced;
+            break;
+        }
         if watched.is_some() && shared.is_well(HANGS) {
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);
         }
     }
     let _ = sd_notify::notify(&[NotifyState::Stopping]);
+    why
 }

@@ -3,7 +3,8 @@
 use super::{
     answer::{self, Said},
     hub::Line,
-    rpc::{self, CONNECTIONS, Fault, LONGEST, QUEUE},
+    lines::{Lines, Next},
+    rpc::{self, CONNECTIONS, Fault, LONGEST, PATIENCE, QUEUE, SPARE},
     shared::{Shared, locked},
 };
 use crate::{
@@ -15,13 +16,13 @@ use rustix::process::geteuid;
 use serde_json::Value;
 use std::{
     fs::{self, Permissions},
-    io::{BufRead, BufReader, Read, Write},
+    io::Write,
     net::Shutdown,
     os::unix::{
         fs::{FileTypeExt, MetadataExt, PermissionsExt},
         net::{UnixListener, UnixStream},
     },
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -31,16 +32,12 @@ use std::{
     time::Duration,
 };
 
-/// What it is called, in the directory of sockets.
-const NAME: &str = "agentctl.sock";
-/// Who takes nothing for so long is hung up on.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// When no more descriptors are to be had, somebody has to hang up first.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// Listens in this directory. Whoever calls has the kernel's lock: what lies there is nobody's.
-pub(super) fn listen(dir: &Path) -> Result<(UnixListener, PathBuf), Error> {
-    let path = dir.join(NAME);
+/// Listens there. Whoever calls has the kernel's lock of the state that the name belongs to: what lies there is nobody's.
+pub(super) fn listen(path: &Path) -> Result<UnixListener, Error> {
+    let dir = path.parent().unwrap_or(Path::new("/"));
     let refused = |why: &dyn std::fmt::Display| {
         Error::new(Kind::Io, format!("cannot listen on {}: {why}", path.display()))
             .hint("make its directory yours and writable, or set XDG_RUNTIME_DIR or AGENTCTL_HOME")
@@ -51,17 +48,17 @@ pub(super) fn listen(dir: &Path) -> Result<(UnixListener, PathBuf), Error> {
         return Err(refused(&"its directory is not yours"));
     }
     fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(|why| refused(&why))?;
-    match fs::symlink_metadata(&path) {
+    match fs::symlink_metadata(path) {
         Ok(stat) if !stat.file_type().is_socket() => {
             return Err(refused(&"something else lies there"));
         }
-        Ok(_) => fs::remove_file(&path).map_err(|why| refused(&why))?,
+        Ok(_) => fs::remove_file(path).map_err(|why| refused(&why))?,
         Err(_) => {}
     }
-    let listener = UnixListener::bind(&path).map_err(|why| refused(&why))?;
+    let listener = UnixListener::bind(path).map_err(|why| refused(&why))?;
     // Nobody else gets into the directory meanwhile.
-    fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(|why| refused(&why))?;
-    Ok((listener, path))
+    fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(|why| refused(&why))?;
+    Ok(listener)
 }
 
 /// Takes calls, for ever.
@@ -79,28 +76,28 @@ pub(super) fn run(shared: &Arc<Shared>, listener: &UnixListener) {
         }
         let connection = number.fetch_add(1, Ordering::Relaxed);
         let (own, seat) = (Arc::clone(shared), Seat::take(&open));
-        let serve = move || {
-            let _seat = seat;
-            serve(&own, stream, connection);
-            own.hub.remove(connection);
-        };
+        let serve = move || serve(&own, &stream, &seat, connection);
         let _ = thread::Builder::new().name("caller".to_owned()).spawn(serve); // else he is hung up on
     }
 }
 
 /// One of those who may be connected at once.
-struct Seat(Arc<AtomicUsize>);
+struct Seat {
+    open: Arc<AtomicUsize>,
+    /// All others are taken.
+    spare: bool,
+}
 
 impl Seat {
     fn take(open: &Arc<AtomicUsize>) -> Self {
-        open.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(open))
+        let spare = open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS;
+        Self { open: Arc::clone(open), spare }
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -111,7 +108,7 @@ fn unwanted(stream: &UnixStream, open: &AtomicUsize) -> Option<&'static str> {
         Ok(Some(uid)) if uid == own => {}
         Ok(Some(_)) | Err(_) => return Some("this daemon is another user's"),
     }
-    (open.load(Ordering::Relaxed) >= CONNECTIONS).then_some("too many connections")
+    (open.load(Ordering::Relaxed) >= CONNECTIONS + SPARE).then_some("too many connections")
 }
 
 fn refuse(stream: &UnixStream, why: &str) {
@@ -121,53 +118,73 @@ fn refuse(stream: &UnixStream, why: &str) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-fn serve(shared: &Shared, stream: UnixStream, connection: u64) {
+/// Serves one caller until he hangs up.
+fn serve(shared: &Shared, stream: &UnixStream, seat: &Seat, connection: u64) {
     let (tell, lines) = mpsc::sync_channel::<Line>(QUEUE);
     let (Ok(writer), Ok(twin)) = (stream.try_clone(), stream.try_clone()) else { return };
     let _ = writer.set_write_timeout(Some(PATIENCE));
     let out = Arc::new(Mutex::new(writer));
     let shared_out = Arc::clone(&out);
     let write = move || write(&shared_out, &lines);
-    if thread::Builder::new().name("teller".to_owned()).spawn(write).is_err() {
-        return;
+    let Ok(teller) = thread::Builder::new().name("teller".to_owned()).spawn(write) else { return };
+    let caller = answer::Caller { connection, spare: seat.spare, lines: tell, stream: twin, out };
+    let after = attend(shared, &caller, Lines::new(stream, seat.spare.then_some(PATIENCE)));
+    shared.hub.remove(connection);
+    drop(caller);
+    if after == After::End {
+        let _ = teller.join(); // what was said last was heard, or nobody listened
+        shared.end();
     }
-    let caller = answer::Caller { connection, lines: tell, stream: twin, out };
-    let mut input = BufReader::new(&stream);
+}
+
+/// What comes after a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    Next,
+    Nothing,
+    /// The end of the daemon.
+    End,
+}
+
+fn attend(shared: &Shared, caller: &answer::Caller, mut lines: Lines<'_>) -> After {
     loop {
-        let mut line = Vec::new();
-        let limit = u64::try_from(LONGEST + 1).unwrap_or(u64::MAX);
-        match input.by_ref().take(limit).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) if line.len() > LONGEST => {
+        let after = match lines.next() {
+            Next::Nobody => After::Nothing,
+            Next::TooLong => {
                 let fault = Fault::invalid(format!("a line is longer than {LONGEST} bytes"));
                 say(&caller.lines, rpc::answer(&Value::Null, Err(&fault)));
-                return; // what was said is still sent
+                After::Nothing // what was said is still sent
             }
-            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-            Ok(_) => {
-                if !one(shared, &caller, &line) {
-                    return;
-                }
-            }
+            Next::Line(line) if line.bytes.iter().all(u8::is_ascii_whitespace) => After::Next,
+            Next::Line(line) => one(shared, caller, &line.bytes),
+        };
+        if after != After::Next {
+            return after;
         }
     }
 }
 
-/// Answers one line; false is that nobody listens any more.
-fn one(shared: &Shared, caller: &answer::Caller, line: &[u8]) -> bool {
+/// Answers one line.
+fn one(shared: &Shared, caller: &answer::Caller, line: &[u8]) -> After {
     let (id, said) = match rpc::request(line) {
-        Err((id, fault)) => (Some(id), Err(fault)),
-        Ok(request) if request.id.is_none() => return true, // it wants no answer, and nothing is done unasked
+        Err((id, fault)) => (id, Err(fault)),
+        Ok(request) if request.id.is_none() => return After::Next, // it wants no answer, and nothing is done unasked
         Ok(request) => {
             let id = request.id.clone().unwrap_or_default();
-            (Some(id.clone()), answer::answer(shared, caller, &id, request))
+            (id.clone(), answer::answer(shared, caller, &id, request))
         }
     };
-    let id = id.unwrap_or_default();
-    match said {
-        Ok(Said::Result(result)) => say(&caller.lines, rpc::answer(&id, Ok(&result))),
+    let heard = match &said {
+        Ok(Said::Result(result) | Said::Last(result)) => {
+            say(&caller.lines, rpc::answer(&id, Ok(result)))
+        }
         Ok(Said::Already) => true,
-        Err(fault) => say(&caller.lines, rpc::answer(&id, Err(&fault))),
+        Err(fault) => say(&caller.lines, rpc::answer(&id, Err(fault))),
+    };
+    match said {
+        Ok(Said::Last(_)) => After::End,
+        Ok(Said::Result(_) | Said::Already) | Err(_) if heard => After::Next,
+        Ok(Said::Result(_) | Said::Already) | Err(_) => After::Nothing,
     }
 }
 

@@ -6,6 +6,7 @@ use agentctl_core::wire::{Daemon, Problem, SCHEMA};
 use jiff::Timestamp;
 use std::{
     collections::BTreeMap,
+    env,
     path::PathBuf,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
@@ -16,16 +17,47 @@ use std::{
 
 /// So many troubles are kept for whoever asks.
 const TROUBLES: usize = 20;
+/// What did not happen again for so long is over.
+const OVER: Duration = Duration::from_secs(600);
+
+/// What this daemon is.
+pub(super) struct Nature {
+    pub(super) portable: bool,
+    pub(super) socket: PathBuf,
+    /// Where its lines go, if it runs away from whoever started it.
+    pub(super) log_path: Option<PathBuf>,
+}
+
+/// What went wrong.
+#[derive(Default)]
+struct Troubles {
+    /// Until the daemon ends.
+    lasting: Vec<Problem>,
+    /// Each with when it was last seen.
+    passing: Vec<(Problem, Instant)>,
+    /// What the watcher finds wrong as it looks.
+    seen: Vec<Problem>,
+}
+
+impl Troubles {
+    fn forget(&mut self) {
+        self.passing.retain(|(_, last)| last.elapsed() < OVER);
+        let old = self.passing.len().saturating_sub(TROUBLES);
+        self.passing.drain(..old);
+    }
+}
 
 /// What all threads have.
 pub(super) struct Shared {
     pub(super) portable: bool,
     pub(super) since: Timestamp,
+    /// It runs in the foreground of somebody who wants to be told that it lives: he starts it anew.
+    pub(super) supervised: bool,
     pub(super) socket: PathBuf,
     pub(super) log: Log,
     pub(super) log_path: Option<PathBuf>,
     pub(super) hub: Hub,
-    troubles: Mutex<Vec<Problem>>,
+    troubles: Mutex<Troubles>,
     /// When each thread that must not hang was last seen.
     pulses: Mutex<BTreeMap<&'static str, Instant>>,
     ends: (Mutex<bool>, Condvar),
@@ -33,17 +65,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(
-        portable: bool,
-        socket: PathBuf,
-        (log, path): (Log, Option<PathBuf>),
-    ) -> Self {
+    pub(super) fn new(nature: Nature, log: Log) -> Self {
+        let Nature { portable, socket, log_path } = nature;
         Self {
             portable,
             since: Timestamp::now(),
+            supervised: log_path.is_none() && env::var_os("NOTIFY_SOCKET").is_some(),
             socket,
             log,
-            log_path: path,
+            log_path,
             hub: Hub::default(),
             troubles: Mutex::default(),
             pulses: Mutex::default(),
@@ -57,25 +87,41 @@ impl Shared {
         Here::new(self.portable, limit)
     }
 
-    /// Something could not be read or done: told in the log, and to whoever asks how it is.
+    /// Something could not be read or done: told in the log, and for a while to whoever asks how it is.
     pub(super) fn trouble(&self, problem: Problem) {
-        let place = problem.path.as_ref().map(|path| format!(" {}:", path.display()));
-        let line =
-            format!("problem: {}:{} {}", problem.agent, place.unwrap_or_default(), problem.message);
         let mut troubles = locked(&self.troubles);
-        if troubles.contains(&problem) {
-            return;
+        troubles.forget();
+        let known = troubles.passing.iter_mut().find(|(known, _)| *known == problem);
+        match known {
+            Some((_, last)) => *last = Instant::now(),
+            None => {
+                self.log.say(&line(&problem));
+                troubles.passing.push((problem, Instant::now()));
+            }
         }
-        self.log.say(&line);
-        if troubles.len() == TROUBLES {
-            troubles.remove(0);
+    }
+
+    /// The same for what stays as it is until the daemon ends.
+    pub(super) fn lasting(&self, problem: Problem) {
+        let mut troubles = locked(&self.troubles);
+        if !troubles.lasting.contains(&problem) {
+            self.log.say(&line(&problem));
+            troubles.lasting.push(problem);
         }
-        troubles.push(problem);
+    }
+
+    /// All that the watcher finds wrong now; what it found before and does not any more is over.
+    pub(super) fn seen(&self, problems: Vec<Problem>) {
+        let mut troubles = locked(&self.troubles);
+        for problem in problems.iter().filter(|problem| !troubles.seen.contains(problem)) {
+            self.log.say(&line(problem));
+        }
+        troubles.seen = problems;
     }
 
     /// The same for what is about no agent.
     pub(super) fn own_trouble(&self, path: Option<PathBuf>, message: impl Into<String>) {
-        self.trouble(Problem { agent: "agentctl".to_owned(), path, message: message.into() });
+        self.trouble(own(path, message));
     }
 
     /// This thread goes on.
@@ -101,8 +147,16 @@ impl Shared {
             socket: Some(self.socket.clone()),
             log: self.log_path.clone(),
             watches: stores.filter(|(_, _, there)| *there).map(|(_, path, _)| path).collect(),
-            problems: locked(&self.troubles).clone(),
+            problems: self.problems(),
         }
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        let mut troubles = locked(&self.troubles);
+        troubles.forget();
+        let passing = troubles.passing.iter().map(|(problem, _)| problem);
+        let seen = troubles.seen.iter().take(TROUBLES);
+        troubles.lasting.iter().chain(passing).chain(seen).cloned().collect()
     }
 
     /// It is to end.
@@ -125,6 +179,35 @@ impl Shared {
     }
 }
 
+/// What is about no agent.
+pub(super) fn own(path: Option<PathBuf>, message: impl Into<String>) -> Problem {
+    Problem { agent: "agentctl".to_owned(), path, message: message.into() }
+}
+
+fn line(problem: &Problem) -> String {
+    let place = problem.path.as_ref().map(|path| format!(" {}:", path.display()));
+    format!("problem: {}:{} {}", problem.agent, place.unwrap_or_default(), problem.message)
+}
+
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passed_is_forgotten_and_what_lasts_is_not() {
+        let Some(long_ago) = Instant::now().checked_sub(OVER) else { return };
+        let mut troubles = Troubles {
+            lasting: vec![own(None, "lasts")],
+            passing: vec![(own(None, "old"), long_ago), (own(None, "new"), Instant::now())],
+            seen: Vec::new(),
+        };
+        troubles.forget();
+        let left: Vec<&str> =
+            troubles.passing.iter().map(|(problem, _)| problem.message.as_str()).collect();
+        assert_eq!((left, troubles.lasting.len()), (vec!["new"], 1));
+    }
 }

@@ -26,8 +26,8 @@ pub(crate) enum How {
     Survived(String),
 }
 
-struct Target {
-    grip: Grip,
+pub(super) struct Target {
+    pub(super) grip: Grip,
     key: ProcKey,
     comm: String,
 }
@@ -53,9 +53,15 @@ pub(crate) fn end(
     let comm = comm(key);
     let mut below = Vec::new();
     grow(&mut below, key).map_err(|why| Refused::Untold(why.0))?;
+    let mut halted = is_halted(key);
     let how = escalate(&grip, signals, grace, &mut || {
         // Once it is gone nobody can tell any more what it started.
         let _ = grow(&mut below, key);
+        // Who is halted heeds no signal but the last, and nor do those whose end it waits for.
+        if std::mem::take(&mut halted) {
+            let all = below.iter().map(|target| &target.grip).chain([&grip]);
+            all.for_each(|one| drop(one.thaw()));
+        }
     });
     let lives = matches!(how, How::Survived(_));
     let mut deaths = vec![Death { key: key.clone(), comm, how }];
@@ -137,7 +143,7 @@ fn sweep(mut below: Vec<Target>, root: &ProcKey, grace: Duration) -> Vec<Death> 
 
 /// Stops all that live where they are, and whom they started meanwhile, until nobody is new. All are
 /// stopped before the first is killed: who sees a child die may start another.
-fn catch(below: &mut Vec<Target>, root: &ProcKey) -> Vec<ProcKey> {
+pub(super) fn catch(below: &mut Vec<Target>, root: &ProcKey) -> Vec<ProcKey> {
     for _ in 0..ROUNDS {
         let before = below.len();
         for target in below.iter().filter(|target| target.lives()) {
@@ -152,7 +158,7 @@ fn catch(below: &mut Vec<Target>, root: &ProcKey) -> Vec<ProcKey> {
 }
 
 /// Adds all that descends now from a process or from those known to descend from it, each in a grip.
-fn grow(known: &mut Vec<Target>, root: &ProcKey) -> Told<()> {
+pub(super) fn grow(known: &mut Vec<Target>, root: &ProcKey) -> Told<()> {
     let kernel = kernel(root);
     let table = kernel.table()?;
     let roots: Vec<ProcKey> =
@@ -169,6 +175,12 @@ fn grow(known: &mut Vec<Target>, root: &ProcKey) -> Told<()> {
         }
     }
     Ok(())
+}
+
+pub(super) fn is_halted(key: &ProcKey) -> bool {
+    let kernel = kernel(key);
+    let table = kernel.table().ok();
+    table.and_then(|table| table.of(key)).is_some_and(|own| own.halted)
 }
 
 fn comm(key: &ProcKey) -> String {

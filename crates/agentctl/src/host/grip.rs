@@ -86,7 +86,17 @@ impl Grip {
 
     /// Stops it where it is, so that it starts nothing more before it is killed.
     pub(super) fn freeze(&self) {
-        let _ = self.send(Signal::STOP); // it may be gone
+        let _ = self.halt(); // it may be gone
+    }
+
+    /// Stops it where it is.
+    pub(super) fn halt(&self) -> Result<(), Refused> {
+        self.send(Signal::STOP)
+    }
+
+    /// Lets it go on.
+    pub(super) fn thaw(&self) -> Result<(), Refused> {
+        self.send(Signal::CONT)
     }
 
     fn send(&self, signal: Signal) -> Result<(), Refused> {

@@ -7,8 +7,10 @@ mod databases;
 mod end;
 mod files;
 mod grip;
+mod hold;
 #[cfg(target_os = "linux")]
 mod linux;
+mod listen;
 mod machine;
 mod peer;
 #[cfg(target_os = "linux")]
@@ -24,8 +26,10 @@ mod watch;
 pub(crate) use end::{Death, How, end};
 pub(crate) use files::Disk;
 pub(crate) use grip::{Grip, Refused, Waited, key_of};
+pub(crate) use hold::{hold, release};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Proc;
+pub(crate) use listen::Listening;
 pub(crate) use machine::{Machine, Native};
 pub(crate) use peer::{dial, other_end};
 #[cfg(target_os = "linux")]

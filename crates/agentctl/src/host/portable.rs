@@ -167,6 +167,7 @@ fn process(process: &sysinfo::Process) -> Process {
         start: process.start_time(),
         comm: text(process.name()),
         zombie: is_dead(process),
+        halted: process.status() == sysinfo::ProcessStatus::Stop,
         forked: false,
     }
 }

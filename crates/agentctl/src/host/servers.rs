@@ -257,7 +257,7 @@ fn address(url: &str) -> io::Result<SocketAddr> {
     found.ok_or_else(|| io::Error::other(format!("{place} is not on this machine")))
 }
 
-fn basic(name: &str, password: &str) -> String {
+pub(super) fn basic(name: &str, password: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::from("Basic ");
     for group in format!("{name}:{password}").as_bytes().chunks(3) {

@@ -5,6 +5,8 @@ mod disk;
 mod grip;
 mod kernels;
 #[cfg(target_os = "linux")]
+mod listening;
+#[cfg(target_os = "linux")]
 mod proc;
 #[cfg(target_os = "linux")]
 mod speed;

@@ -2,10 +2,10 @@
 
 #[cfg(target_os = "linux")]
 use super::{Handle, Refused, Waited};
-use super::{Native, Portable};
-use agentctl_core::{host::Kernel, ident::ProcKey};
+use super::{Listening, Native, Portable};
+use agentctl_core::{host::Kernel, ident::ProcKey, push::Push};
 use notify::{
-    Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+    Config, Event, EventKind, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher,
     event::{CreateKind, ModifyKind},
 };
 use rustix::{
@@ -36,6 +36,10 @@ pub(crate) enum Change {
     },
     /// This process ended.
     Ended(ProcKey),
+    /// This process told, unasked, that something changed.
+    Pushed(ProcKey),
+    /// This process tells nothing any more on the line of this number, or never did.
+    Hushed(ProcKey, u64),
     /// Changes may have been missed: look at everything anew. If a directory was removed, what
     /// comes in its place is seen only by a new watch.
     Lost,
@@ -93,7 +97,10 @@ impl Watch {
     fn of(asked: Asked) -> (Self, Option<notify::Error>) {
         let (queue, asked) = (Arc::new(Queue::default()), Arc::new(Mutex::new(asked)));
         let (told, known) = (Arc::clone(&queue), Arc::clone(&asked));
-        let made = notify::recommended_watcher(move |event| locked(&known).tell(event, &told));
+        // Whoever only reads wakes nobody, and our own reading would wake us for ever.
+        let config = Config::default().with_event_kinds(EventKindMask::CORE);
+        let tell = move |event| locked(&known).tell(event, &told);
+        let made = RecommendedWatcher::new(tell, config);
         let (files, refused) = match made {
             Ok(files) => (Some(files), None),
             Err(why) => (None, Some(why)),
@@ -147,6 +154,18 @@ impl Watch {
         ends.retain(|end| !end.is_over());
         ends.push(end);
         Ok(())
+    }
+
+    /// Listens to what a process tells unasked, for as long as the answer is kept.
+    /// Its end is told with this number.
+    pub(crate) fn server(&self, push: Push, number: u64) -> io::Result<Listening> {
+        let queue = Arc::clone(&self.queue);
+        Listening::begin(push, number, move |change| queue.push(change))
+    }
+
+    /// What happened by now and was not asked for.
+    pub(crate) fn waiting(&self) -> Vec<Change> {
+        locked(&self.queue.changes).drain(..).collect()
     }
 
     /// The next change, waited for without a limit where none is given. Changes of one file that
@@ -236,10 +255,6 @@ impl Asked {
                 && event.paths.iter().any(|path| self.dirs.contains(path));
         if event.need_rescan() || lost_dir {
             return queue.push(Change::Lost);
-        }
-        // Our own reading would wake us for ever.
-        if matches!(event.kind, EventKind::Access(_)) {
-            return;
         }
         for (_, path) in self.paths.iter().filter(|(seen, _)| event.paths.contains(seen)) {
             queue.push(Change::File(path.clone()));
@@ -349,8 +364,7 @@ fn looked(key: &ProcKey, stop: &PipeReader) -> bool {
 /// It lives, or nobody can tell that it does not.
 fn is_there(key: &ProcKey, kernel: &dyn Kernel) -> bool {
     let Ok(table) = kernel.table() else { return true };
-    let alive = |process: &&agentctl_core::host::Process| !process.zombie;
-    table.process(key.pid).filter(alive).is_some_and(|process| table.key(process) == *key)
+    table.of(key).is_some_and(|process| !process.zombie)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -8,8 +8,6 @@ use std::collections::{BTreeSet, VecDeque};
 const BOUNDS: [f64; 6] = [60.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0];
 /// Events that may come again after a crash are known by these.
 const REMEMBERED: usize = 4096;
-/// The kind of a fuse that has fired.
-const FIRED: &str = "fuse.fired";
 
 /// What was counted since this process began.
 #[derive(Debug)]
@@ -48,7 +46,7 @@ impl Counters {
     }
 
     fn one(&mut self, event: &Event) {
-        if event.kind.name() == FIRED {
+        if event.kind == EventKind::FuseFired {
             self.fuses += 1;
         }
         if event.kind != EventKind::Ended {

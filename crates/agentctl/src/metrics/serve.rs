@@ -57,10 +57,13 @@ pub(crate) fn serve(listener: &TcpListener, remote: bool, text: impl Fn() -> Str
                 busy.fetch_sub(1, Ordering::SeqCst);
                 continue;
             }
-            scope.spawn(move || {
+            let begun = thread::Builder::new().spawn_scoped(scope, move || {
                 let _ = one(&stream, remote, page); // whoever hangs up gets nothing
                 busy.fetch_sub(1, Ordering::SeqCst);
             });
+            if begun.is_err() {
+                busy.fetch_sub(1, Ordering::SeqCst); // no threads are left: he is hung up on
+            }
         }
     });
 }

@@ -36,6 +36,7 @@ fn ended(id: &str, after: StateName, seconds: i64) -> Event {
         session: Some(Box::new(session)),
         lock: None,
         fuse: None,
+        budget: None,
         from: None,
         to: None,
     }

@@ -2,9 +2,9 @@
 
 use crate::config::Format;
 use agentctl_core::{
-    fuse::Target,
+    fuse::{Action, Target},
     text::one_line,
-    wire::{Event, EventKind, Fuse, StateName},
+    wire::{Event, EventKind, StateName},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,14 @@ pub(crate) struct Notice<'a> {
     pub(crate) event: &'a Event,
     /// Everybody is told, whatever they want to hear: a person asked for it, by a fuse.
     pub(crate) to_all: bool,
+}
+
+impl<'a> Notice<'a> {
+    /// A person who had a fuse set off webhooks wants it told, whatever else they are told.
+    pub(crate) fn of(event: &'a Event) -> Self {
+        let asked = event.fuse.as_ref().is_some_and(|fuse| fuse.action == Action::Webhook);
+        Self { event, to_all: asked && event.kind == EventKind::FuseFired }
+    }
 }
 
 /// What is sent.
@@ -48,7 +56,7 @@ pub(super) enum Words {
 /// What is said of an event.
 pub(super) fn message(event: &Event, words: Words) -> Message {
     let (content_type, body) = match words {
-        Words::Format(Format::Event) => (JSON, serde_json::to_string(event).unwrap_or_default()),
+        Words::Format(Format::Event) => (JSON, whole(event).to_string()),
         Words::Format(Format::Old) => (JSON, old(event).to_string()),
         Words::Format(Format::Slack) => (JSON, slack(&line(event))),
         Words::Format(Format::Ntfy) | Words::Desktop => (TEXT, line(event)),
@@ -58,7 +66,7 @@ pub(super) fn message(event: &Event, words: Words) -> Message {
         kind: event.kind.name().to_owned(),
         content_type: content_type.to_owned(),
         title: format!("{agent} {}", event.kind.name()),
-        urgent: event.kind == EventKind::Waiting
+        urgent: matches!(event.kind, EventKind::Waiting | EventKind::BudgetCrossed)
             || event.kind == EventKind::Ended
                 && matches!(event.after, Some(StateName::Failed | StateName::Died)),
         body,
@@ -96,13 +104,23 @@ pub(super) fn trial(id: &str, at: Timestamp, words: Words) -> Message {
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
+/// All but the cursor: it names every session that lives, every lock and every fuse, whatever the target is to
+/// hear of.
+fn whole(event: &Event) -> Value {
+    let mut told = serde_json::to_value(event).unwrap_or_default();
+    if let Some(fields) = told.as_object_mut() {
+        fields.remove("cursor");
+    }
+    told
+}
+
 /// The payload of agentctl 1.x, which knew one event: what has ended was `stopped`.
 fn old(event: &Event) -> Value {
     let ended = event.kind == EventKind::Ended;
     let hook_type = if ended { "session.stopped" } else { event.kind.name() };
     let session = event.session.as_deref();
     let lock = event.lock.as_ref();
-    let (dir, own) = event.fuse.as_ref().map(about).unwrap_or_default();
+    let (dir, own) = about(event);
     let id = session.and_then(|session| session.id.as_ref());
     let id = id.or(lock.and_then(|lock| lock.session_id.as_ref())).or(own.map(|(_, id)| id));
     let cwd = session.and_then(|session| session.cwd.as_ref());
@@ -152,40 +170,53 @@ fn line(event: &Event) -> String {
     let Some(session) = event.session.as_deref() else { return other(event) };
     let name = session.id.as_deref().unwrap_or("a session without a name");
     let ended = event.kind == EventKind::Ended;
-    let what = match event.after.filter(|_| event.kind != EventKind::Changed) {
+    let stuck = session.stuck().filter(|_| !ended);
+    let after = event.after.filter(|_| event.kind != EventKind::Changed || stuck.is_some());
+    let what = match after {
         Some(after) if ended => format!("ended: {}", after.name()),
         Some(after) => format!("is {}", after.name()),
-        None => event.kind.name().to_owned(),
+        None => crossed(event).unwrap_or_else(|| event.kind.name().to_owned()),
     };
     let exit = session.exit_code.filter(|_| ended);
     let exit = exit.map(|code| format!(", exit {code}")).unwrap_or_default();
+    let stuck = stuck.map(|why| format!(", {why}")).unwrap_or_default();
     let cwd = session.cwd.as_ref().map(|cwd| format!(", in {}", cwd.display())).unwrap_or_default();
     let about = session.title.as_ref().or(session.prompt.as_ref());
     let about = about.map(|text| one_line(text).chars().take(SUMMARY).collect::<String>());
     let about = about.map(|text| format!(": {text}")).unwrap_or_default();
-    one_line(&format!("{} {name} {what}{exit}{cwd}{about}", session.agent))
+    one_line(&format!("{} {name} {what}{stuck}{exit}{cwd}{about}", session.agent))
+}
+
+/// What was used of a budget.
+fn crossed(event: &Event) -> Option<String> {
+    let over = &event.budget.as_ref()?.crossed;
+    let (limit, action) = (over.limit.name(), over.action.name());
+    Some(format!("crossed its budget: {limit} {} of {}, {action}", over.used, over.allowed))
 }
 
 fn other(event: &Event) -> String {
     let what = event.kind.name();
     let lock = event.lock.as_ref().map(|lock| lock.directory.display().to_string());
-    let fuse = event.fuse.as_ref().map(|fuse| {
-        let label = fuse.label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
-        match &fuse.target {
-            Target::Directory(dir) => format!("{}{label}", dir.display()),
-            Target::Session { agent, id } => format!("{agent} {id}{label}"),
-        }
-    });
-    match lock.or(fuse) {
-        Some(about) => one_line(&format!("{what}: {about}")),
-        None => what.to_owned(),
+    let (dir, own) = about(event);
+    let own = own.map(|(agent, id)| format!("{agent} {id}"));
+    let label = event.fuse.as_ref().and_then(|fuse| fuse.label.as_ref());
+    let label = label.map(|label| format!(" ({label})")).unwrap_or_default();
+    match (own, crossed(event)) {
+        (Some(own), Some(crossed)) => one_line(&format!("{own} {crossed}")),
+        (own, _) => match lock.or(dir.map(|dir| dir.display().to_string())).or(own) {
+            Some(about) => one_line(&format!("{what}: {about}{label}")),
+            None => what.to_owned(),
+        },
     }
 }
 
-/// What a fuse is about: a directory, or an agent and its session.
-fn about(fuse: &Fuse) -> (Option<&PathBuf>, Option<(&String, &String)>) {
-    match &fuse.target {
-        Target::Directory(dir) => (Some(dir), None),
-        Target::Session { agent, id } => (None, Some((agent, id))),
+/// What a fuse or a budget is about: a directory, or an agent and its session.
+pub(super) fn about(event: &Event) -> (Option<&PathBuf>, Option<(&String, &String)>) {
+    let target = event.fuse.as_ref().map(|fuse| &fuse.target);
+    match (target, &event.budget) {
+        (Some(Target::Directory(dir)), _) => (Some(dir), None),
+        (Some(Target::Session { agent, id }), _) => (None, Some((agent, id))),
+        (None, Some(over)) => (None, Some((&over.agent, &over.session_id))),
+        (None, None) => (None, None),
     }
 }

@@ -19,4 +19,4 @@ pub(crate) use message::Notice;
 pub(crate) use post::{Post, listed, retry, test};
 pub(crate) use target::{Target, targets};
 #[cfg(test)]
-pub(crate) use tests::session as some_session;
+pub(crate) use tests::{session as some_session, some_event};

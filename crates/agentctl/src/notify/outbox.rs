@@ -116,18 +116,24 @@ impl Outbox {
     }
 
     /// Puts messages in, behind all others; each is on the disk when this returns. Those that are there, or
-    /// were heard lately, or given up, are passed over. Says how many others were dropped for want of room.
+    /// were heard lately, or given up, are passed over. Says how many were dropped for want of room: one that is
+    /// too long by itself, too, or it would be in the way of all that follow.
     pub(super) fn put(&self, parcels: &[Parcel], now: Timestamp) -> io::Result<usize> {
         for folder in [QUEUE, DONE, FAILED] {
             write::make_dir(&self.dir.join(folder))?;
         }
         self.sweep(now);
-        let mut known = Vec::new();
-        for folder in [QUEUE, DONE, FAILED] {
+        let mut known = self.entries(DONE)?;
+        // Here, where they are read anyway, and not after each that is heard.
+        let old = known.len().saturating_sub(self.limits.done);
+        self.remove(DONE, &known[..old])?;
+        for folder in [QUEUE, FAILED] {
             known.extend(self.entries(folder)?);
         }
-        let mut next = known.iter().map(|entry| entry.number + 1).max().unwrap_or_default();
+        let mut next =
+            known.iter().map(|entry| entry.number.saturating_add(1)).max().unwrap_or_default();
         let mut ids: BTreeSet<String> = known.into_iter().map(|entry| entry.id).collect();
+        let mut too_long = 0;
         for parcel in parcels {
             let id = safe(&parcel.id);
             if !ids.insert(id.clone()) {
@@ -135,10 +141,25 @@ impl Outbox {
             }
             let entry = Entry { number: next, lane: safe(&parcel.lane), id };
             let written = Written { schema: SCHEMA, at: now, message: parcel.message.clone() };
-            write::whole(&self.path(QUEUE, &entry), &written)?;
-            next += 1;
+            match write::within(&self.path(QUEUE, &entry), &written, self.limits.bytes) {
+                Err(why) if why.kind() == io::ErrorKind::FileTooLarge => too_long += 1,
+                written => written?,
+            }
+            next = next.saturating_add(1);
         }
-        self.make_room(now)
+        if too_long > 0 {
+            self.note(DROPPED, too_long as u64, "it was too long to be kept", now)?;
+        }
+        Ok(too_long + self.make_room(now)?)
+    }
+
+    /// A message of some length can be written.
+    pub(super) fn has_room(&self) -> bool {
+        const SOME: usize = 32 << 10;
+        let path = self.dir.join("room.json");
+        let made = write::make_dir(&self.dir.join(QUEUE));
+        let written = made.and_then(|()| write::whole(&path, &"x".repeat(SOME)));
+        written.and_then(|()| fs::remove_file(&path)).is_ok()
     }
 
     /// Takes away what those who were killed left half written; it is no message, and was put in again.
@@ -173,9 +194,7 @@ impl Outbox {
             let why = "there was no room for more, and the oldest were dropped";
             self.note(DROPPED, dropped.len() as u64, why, now)?;
         }
-        for entry in dropped {
-            passed_by(fs::remove_file(self.path(QUEUE, entry)))?;
-        }
+        self.remove(QUEUE, dropped)?;
         Ok(dropped.len())
     }
 
@@ -196,16 +215,24 @@ impl Outbox {
     /// It was heard.
     pub(super) fn done(&self, entry: &Entry) -> io::Result<()> {
         let path = self.path(DONE, entry);
+        let _ = write::make_dir(&self.dir.join(DONE)); // the rename says what is wrong
         passed_by(fs::rename(self.path(QUEUE, entry), &path))?;
         let _ = fs::File::options().write(true).open(&path).map(|file| file.set_len(0));
         let _ = fs::remove_file(self.dir.join(TROUBLE));
-        self.prune(DONE, self.limits.done)
+        Ok(())
     }
 
     /// It is given up, and kept for a person to look at.
-    pub(super) fn give_up(&self, entry: &Entry) -> io::Result<()> {
+    pub(super) fn give_up(&self, entry: &Entry, now: Timestamp) -> io::Result<()> {
+        let _ = write::make_dir(&self.dir.join(FAILED)); // the rename says what is wrong
         passed_by(fs::rename(self.path(QUEUE, entry), self.path(FAILED, entry)))?;
-        self.prune(FAILED, self.limits.failed)
+        let failed = self.entries(FAILED)?;
+        let old = &failed[..failed.len().saturating_sub(self.limits.failed)];
+        if !old.is_empty() {
+            let why = "there was no room for more of what was given up";
+            self.note(DROPPED, old.len() as u64, why, now)?;
+        }
+        self.remove(FAILED, old)
     }
 
     /// What was given up waits again. Says how much that is.
@@ -230,7 +257,7 @@ impl Outbox {
 
     /// Writes that down.
     pub(super) fn remember(&self, tries: &Tries) -> io::Result<()> {
-        write::whole(&self.dir.join(TRIES), tries)
+        write::within(&self.dir.join(TRIES), tries, self.limits.bytes)
     }
 
     /// How much is where.
@@ -250,12 +277,8 @@ impl Outbox {
         write::whole(&path, &Trouble { schema: SCHEMA, count, at, message: why.to_owned() })
     }
 
-    fn prune(&self, folder: &str, kept: usize) -> io::Result<()> {
-        let entries = self.entries(folder)?;
-        for entry in entries.iter().take(entries.len().saturating_sub(kept)) {
-            passed_by(fs::remove_file(self.path(folder, entry)))?;
-        }
-        Ok(())
+    fn remove(&self, folder: &str, entries: &[Entry]) -> io::Result<()> {
+        entries.iter().try_for_each(|entry| passed_by(fs::remove_file(self.path(folder, entry))))
     }
 
     fn path(&self, folder: &str, entry: &Entry) -> PathBuf {

@@ -12,6 +12,7 @@ use crate::error::{Error, Kind};
 use agentctl_core::wire::{Event, Problem, SCHEMA, Webhook, WebhookTest, WebhookTests, Webhooks};
 use jiff::Timestamp;
 use std::{
+    collections::BTreeSet,
     io,
     path::Path,
     sync::{Condvar, Mutex, PoisonError},
@@ -31,6 +32,8 @@ pub(crate) struct Post {
     outbox: Outbox,
     /// Something was put in, or it is over.
     bell: (Mutex<bool>, Condvar),
+    /// Ids of what was heard, and could not be taken out.
+    heard: Mutex<BTreeSet<String>>,
 }
 
 /// What became of one step.
@@ -50,7 +53,8 @@ impl Post {
 
     pub(super) fn with(state: &Path, target: Target, limits: Limits) -> Self {
         let outbox = Outbox::new(state.join(FOLDER).join(target.folder()), limits);
-        Self { target, outbox, bell: (Mutex::new(false), Condvar::new()) }
+        let bell = (Mutex::new(false), Condvar::new());
+        Self { target, outbox, bell, heard: Mutex::default() }
     }
 
     /// Puts in what the target wants to hear. It is on the disk when this returns; where it fails, the same
@@ -76,6 +80,11 @@ impl Post {
             _ => Some(self.problem(&format!("there was no room, and {dropped} were dropped"))),
         };
         Ok(told.into_iter().collect())
+    }
+
+    /// Something can be put in, as far as can be known before it is tried.
+    pub(crate) fn has_room(&self) -> bool {
+        self.outbox.has_room()
     }
 
     /// Tells the target what it is to be told, until it is over. One of these at a time.
@@ -125,13 +134,14 @@ impl Post {
         let Some(entry) = entry else { return Ok(Step::Until(until)) };
         let before = tries.clone();
         let outcome = match self.outbox.message(&entry) {
+            _ if self.is_heard(&entry.id) => Outcome::Heard(None),
             Ok(message) => send(&entry.id, &message),
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Step::On),
             Err(why) => Outcome::Gone(format!("its message cannot be read: {why}")),
         };
         let why = match &outcome {
             Outcome::Heard(_) => {
-                self.outbox.done(&entry)?;
+                self.take_out(&entry)?;
                 tries.over(&entry.lane, true);
                 if *tries != before {
                     self.outbox.remember(tries)?;
@@ -146,18 +156,33 @@ impl Post {
         };
         let count = tries.failed(&entry.lane, how, (now, chance()));
         let gone = matches!(outcome, Outcome::Gone(_));
-        let given_up = gone || how == Failed::It && count >= REFUSALS;
+        let given_up = gone || how == Failed::It && count.refused >= REFUSALS;
         self.outbox.trouble(why, now)?;
         if given_up {
-            self.outbox.give_up(&entry)?;
+            self.outbox.give_up(&entry, now)?;
             tries.over(&entry.lane, false);
-            let id = &entry.id;
-            tell(self.problem(&format!("{why}; event {id} is given up after {count} tries")));
-        } else if count == 1 {
+            let (id, tries) = (&entry.id, count.tries);
+            tell(self.problem(&format!("{why}; event {id} is given up after {tries} tries")));
+        } else if count.tries == 1 {
             tell(self.problem(&format!("{why}; it is tried again")));
         }
         tries.keep(|lane| waiting.iter().any(|entry| entry.lane == lane));
         self.outbox.remember(tries).map(|()| Step::On)
+    }
+
+    /// It was heard. Where that cannot be written down, as on a full disk, only this is tried again.
+    fn take_out(&self, entry: &Entry) -> io::Result<()> {
+        let done = self.outbox.done(entry);
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        match &done {
+            Ok(()) => drop(heard.remove(&entry.id)),
+            Err(_) => drop(heard.insert(entry.id.clone())),
+        }
+        done
+    }
+
+    fn is_heard(&self, id: &str) -> bool {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
     }
 
     fn send(&self, id: &str, message: &Message) -> Outcome {
@@ -183,6 +208,11 @@ impl Post {
     #[cfg(test)]
     pub(super) fn tries(&self) -> Tries {
         self.outbox.tries()
+    }
+
+    #[cfg(test)]
+    pub(super) fn remember(&self, tries: &Tries) -> io::Result<()> {
+        self.outbox.remember(tries)
     }
 
     fn listed(&self) -> Webhook {
@@ -219,17 +249,18 @@ fn next(waiting: &[Entry], tries: &Tries, now: Timestamp) -> (Option<Entry>, Opt
     (None, until)
 }
 
-/// What is told in order: all of one session, and all that is of none.
-fn lane(event: &Event) -> String {
+/// What is told in order: all of one session, all of one directory, and all that is of none.
+pub(super) fn lane(event: &Event) -> String {
     let session = event.session.as_ref().and_then(|session| {
         let process = || session.process.as_ref().map(|key| format!("{}@{}", key.pid, key.start));
         Some(format!("{} {}", session.agent, session.id.clone().or_else(process)?))
     });
-    let lock = event
-        .lock
-        .as_ref()
-        .and_then(|lock| Some(format!("{} {}", lock.agent.as_ref()?, lock.session_id.as_ref()?)));
-    session.or(lock).unwrap_or_default()
+    let (dir, own) = message::about(event);
+    let lock = event.lock.as_ref();
+    let holder = lock.and_then(|lock| lock.agent.as_ref().zip(lock.session_id.as_ref()));
+    let named = own.or(holder).map(|(agent, id)| format!("{agent} {id}"));
+    let dir = dir.or(lock.map(|lock| &lock.directory)).map(|dir| dir.display().to_string());
+    session.or(named).or(dir).unwrap_or_default()
 }
 
 /// Anything from 0 to 1.
@@ -256,7 +287,7 @@ pub(crate) fn retry(state: &Path, targets: Vec<Target>) -> Result<usize, Error> 
     Ok(count)
 }
 
-/// Sends a message of no meaning to each of these, side by side, and says what came back.
+/// Sends a test message to each of these, side by side, and says what came back.
 pub(crate) fn test(targets: Vec<Target>) -> WebhookTests {
     let one = |target: Target| {
         let post = Post::with(Path::new(""), target, Limits::USUAL);

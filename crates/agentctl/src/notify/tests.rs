@@ -6,7 +6,10 @@ mod told;
 
 use super::{Notice, Target};
 use crate::config::{Format, Secret};
-use agentctl_core::wire::{Event, EventKind, Session, StateName};
+use agentctl_core::{
+    fuse::Action,
+    wire::{Event, EventKind, Fuse, Session, StateName},
+};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -32,6 +35,7 @@ pub(crate) fn session(id: &str) -> Session {
         processes: Vec::new(),
         kind: None,
         shared: false,
+        halted: false,
         host: "here".to_owned(),
         cwd: Some("/work/a b".into()),
         branch: None,
@@ -53,6 +57,7 @@ pub(crate) fn session(id: &str) -> Session {
         log: None,
         deadline: None,
         overdue: false,
+        budget: None,
         stall: None,
         hooks: Vec::new(),
         callback: Some(agentctl_core::receipt::Callback {
@@ -78,9 +83,32 @@ fn event(kind: EventKind, id: &str, session: Option<Session>) -> Event {
         session: session.map(Box::new),
         lock: None,
         fuse: None,
+        budget: None,
         from: None,
         to: None,
     }
+}
+
+/// A fuse that sets off webhooks was set for this, or fired.
+fn fuse(kind: EventKind, target: agentctl_core::fuse::Target) -> Event {
+    let fuse = Fuse {
+        id: "f1".to_owned(),
+        target,
+        set_at: at(1000),
+        deadline: at(1090),
+        extended_at: None,
+        action: Action::Webhook,
+        label: None,
+        overdue: false,
+        fired: None,
+        cancelled_at: None,
+    };
+    Event { fuse: Some(fuse), ..event(kind, "f", None) }
+}
+
+/// Something that happened to a session.
+pub(crate) fn some_event(id: &str) -> Event {
+    ended(id, "s")
 }
 
 fn ended(id: &str, of: &str) -> Event {

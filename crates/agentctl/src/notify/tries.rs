@@ -29,8 +29,19 @@ pub(super) struct Tries {
 struct Wait {
     /// How often it was tried in vain.
     tries: u32,
+    /// How often of these they did not take the message.
+    #[serde(default)]
+    refused: u32,
     /// When it is tried again: on the wall clock, so that a restart changes nothing.
     next: Timestamp,
+}
+
+/// How often it was tried in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) tries: u32,
+    /// Only these count against a message: whoever was down for a day may still take it.
+    pub(super) refused: u32,
 }
 
 /// What waits in the way.
@@ -63,17 +74,20 @@ impl Tries {
         lane: &str,
         how: Failed,
         (now, chance): (Timestamp, f64),
-    ) -> u32 {
-        let tries = self.lanes.get(lane).map_or(0, |wait| wait.tries).saturating_add(1);
+    ) -> Count {
+        let before = self.lanes.get(lane);
+        let tries = before.map_or(0, |wait| wait.tries).saturating_add(1);
+        let refused = before.map_or(0, |wait| wait.refused);
+        let refused = refused.saturating_add(u32::from(how == Failed::It));
         if let Failed::Them(asked) = how {
             // One message that they stumble over must not keep the others back for long.
             let before = self.all.map_or(0, |wait| wait.tries).saturating_add(1);
             let wait = asked.map_or(pause(before, chance), |asked| asked.min(LONGEST));
-            self.all = Some(Wait { tries: before, next: after(now, wait) });
+            self.all = Some(Wait { tries: before, refused: 0, next: after(now, wait) });
         }
         let next = after(now, pause(tries, chance));
-        self.lanes.insert(lane.to_owned(), Wait { tries, next });
-        tries
+        self.lanes.insert(lane.to_owned(), Wait { tries, refused, next });
+        Count { tries, refused }
     }
 
     /// It went through, or is given up.
@@ -126,7 +140,8 @@ mod tests {
     #[test]
     fn what_they_refuse_keeps_only_its_own_session_back() {
         let mut tries = Tries::default();
-        assert_eq!(tries.failed("a", Failed::It, (at(0), 0.0)), 1);
+        let once = Count { tries: 1, refused: 1 };
+        assert_eq!(tries.failed("a", Failed::It, (at(0), 0.0)), once);
         assert_eq!((tries.until("a", at(1)), tries.until("b", at(1))), (Some(at(2)), None));
         assert_eq!(tries.until("a", at(2)), None);
         tries.failed("b", Failed::Them(None), (at(2), 0.0));
@@ -135,6 +150,16 @@ mod tests {
         assert_eq!(tries.until("c", at(4)), Some(at(64)));
         tries.over("c", true);
         assert_eq!((tries.until("c", at(4)), tries.until("b", at(4))), (None, Some(at(8))));
+    }
+
+    #[test]
+    fn whoever_was_down_for_long_has_refused_nothing() {
+        let mut tries = Tries::default();
+        for second in 0..10 {
+            tries.failed("a", Failed::Them(None), (at(second), 0.0));
+        }
+        let counted = tries.failed("a", Failed::It, (at(10), 0.0));
+        assert_eq!(counted, Count { tries: 11, refused: 1 });
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) fn all(here: &Here) -> Vec<Kept> {
 fn has_parent(here: &Here, process: &ProcKey) -> bool {
     let host = here.host();
     let Ok(table) = host.table() else { return true };
-    let Some(parent) = table.process(process.pid).and_then(|own| table.process(own.parent)) else {
+    let Some(parent) = table.of(process).and_then(|own| table.process(own.parent)) else {
         return false;
     };
     let [shim, stay] = Stage::Stay.words();

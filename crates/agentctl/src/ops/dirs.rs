@@ -154,7 +154,7 @@ pub(super) fn root(dir: &Path) -> PathBuf {
 }
 
 /// Without links, as far as the path leads: of what is gone, the rest stands as it was written.
-fn real(dir: &Path) -> PathBuf {
+pub(super) fn real(dir: &Path) -> PathBuf {
     let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let mut gone: Vec<OsString> = Vec::new();
     for above in whole.ancestors() {

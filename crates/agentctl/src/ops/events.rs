@@ -35,10 +35,14 @@ pub(crate) fn since(text: &str, now: Timestamp) -> Result<Cursor, Error> {
                 .hint("copy the whole `cursor` of an event, or use a time such as 10m")
         });
     }
-    moment(text, now).map(Cursor::since).ok_or_else(|| {
+    let at = moment(text, now).ok_or_else(|| {
         Error::new(Kind::Usage, format!("cannot read --since {text:?}"))
             .hint("use the `cursor` of an event, a duration such as 30m or 7d, or a date")
-    })
+    })?;
+    match at > now {
+        true => Err(Error::new(Kind::Usage, format!("--since {text:?} is yet to come"))),
+        false => Ok(Cursor::since(at)),
+    }
 }
 
 /// Which events, in words.

@@ -2,20 +2,24 @@
 
 use super::{
     Here,
-    command::said,
-    dirs::{root, unwritable},
+    command::said_by_all,
+    dirs::{real, unwritable},
+    exact::{exact, said as said_of},
     status::status,
     stop::{self, Manner},
 };
 use crate::{
     error::{Error, Kind},
-    intents::fuses::{self, Held},
+    intents::{
+        fuses::{self, Held},
+        store::Found,
+    },
     places,
 };
 use agentctl_core::{
     agent::Depth,
     fuse::{Action, Fired, Fuse, SCHEMA, Target},
-    text::one_line,
+    text::{excerpt, one_line},
     wire::{self, Problem},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -41,12 +45,14 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn list(here: &Here, over: bool) -> Result<wire::Fuses, Error> {
     let found = all(&places::known_state()?)?;
     let now = here.now();
-    let fuses = found.fuses.iter().filter(|fuse| over || fuse.is_set());
+    let fuses = found.all.iter().filter(|fuse| over || fuse.is_set());
     let fuses = fuses.map(|fuse| wire::Fuse::new(fuse, now)).collect();
     let problem = |(path, why): (_, String)| Problem {
         agent: "agentctl".to_owned(),
         path: Some(path),
-        message: format!("this fuse cannot be read, and does not fire: {why}; set it anew"),
+        message: format!(
+            "this fuse cannot be read, and does not fire: {why}; remove it, and set it anew"
+        ),
     };
     let problems = found.broken.into_iter().map(problem).collect();
     Ok(wire::Fuses { schema: wire::SCHEMA, fuses, problems })
@@ -80,47 +86,77 @@ pub(crate) fn set(here: &Here, wanted: &Wanted<'_>) -> Result<wire::Fuse, Error>
 }
 
 /// Puts fuses off, until so long from now.
-pub(crate) fn extend(here: &Here, name: &str, ttl: Duration) -> Result<Vec<wire::Fuse>, Error> {
+pub(crate) fn extend(here: &Here, name: &str, ttl: Duration) -> Result<Changed, Error> {
     let now = here.now();
     let deadline = after(now, ttl)?;
     each(here, name, |fuse| Fuse { deadline, extended_at: Some(now), ..fuse })
 }
 
 /// Takes fuses away. The file stays for whoever is yet to be told.
-pub(crate) fn cancel(here: &Here, name: &str) -> Result<Vec<wire::Fuse>, Error> {
+pub(crate) fn cancel(here: &Here, name: &str) -> Result<Changed, Error> {
     let now = here.now();
     each(here, name, |fuse| Fuse { cancelled_at: Some(now), ..fuse })
 }
 
+/// Fuses that were changed, and why others were not.
+pub(crate) type Changed = (Vec<wire::Fuse>, Vec<Problem>);
+
 /// Changes every fuse of this name: its own, or that of what it is about.
-fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Vec<wire::Fuse>, Error> {
+fn each(here: &Here, name: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Changed, Error> {
     let state = places::known_state()?;
-    let mut found: Vec<Fuse> = all(&state)?.fuses.into_iter().filter(Fuse::is_set).collect();
-    if found.iter().any(|fuse| fuse.id == name) {
-        found.retain(|fuse| fuse.id == name);
-    } else {
-        let target = target(here, name).map_err(|why| match why.kind {
-            Kind::NoSession => none(name),
-            _ => why,
-        })?;
-        found.retain(|fuse| fuse.target == target);
+    let set = all(&state)?.all.into_iter().filter(Fuse::is_set).collect();
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for Fuse { id, .. } in meant(here, set, name)? {
+        match change(&state, &id, &changed) {
+            Ok(Some(fuse)) => done.push(wire::Fuse::new(&fuse, here.now())),
+            Ok(None) => {}
+            Err(why) => failed.push(why),
+        }
     }
-    let mut done = Vec::new();
-    for fuse in found {
-        let held = Held::take(&state, &fuse.id).map_err(|why| match why.kind() {
-            io::ErrorKind::WouldBlock => {
-                let what = format!("fuse {} is firing, or is being changed", fuse.id);
-                Error::new(Kind::Refused, what).hint("`agentctl fuse list -a` says how it fired")
-            }
-            _ => unwritable(&fuses::folder(&state), &why),
-        })?;
-        // It may have fired since.
-        let Some(held) = held.filter(|held| held.fuse.is_set()) else { continue };
-        let fuse = changed(held.fuse.clone());
-        held.change(&fuse).map_err(|why| unwritable(&fuses::folder(&state), &why))?;
-        done.push(wire::Fuse::new(&fuse, here.now()));
+    if done.is_empty() {
+        return Err(failed.into_iter().next().unwrap_or_else(|| none(name)));
     }
-    if done.is_empty() { Err(none(name)) } else { Ok(done) }
+    let problem =
+        |why: Error| Problem { agent: "agentctl".to_owned(), path: None, message: why.message };
+    Ok((done, failed.into_iter().map(problem).collect()))
+}
+
+/// What is written down is compared first: a directory may have been removed since, and a session be gone.
+fn meant(here: &Here, mut set: Vec<Fuse>, name: &str) -> Result<Vec<Fuse>, Error> {
+    if set.iter().any(|fuse| fuse.id == name) {
+        set.retain(|fuse| fuse.id == name);
+        return Ok(set);
+    }
+    let dir = real(Path::new(name));
+    let own = |fuse: &Fuse| match &fuse.target {
+        Target::Directory(own) => *own == dir,
+        Target::Session { id, .. } => id == name,
+    };
+    if set.iter().any(own) {
+        set.retain(own);
+        return Ok(set);
+    }
+    let target = target(here, name).map_err(|why| match why.kind {
+        Kind::NoSession => none(name),
+        _ => why,
+    })?;
+    set.retain(|fuse| fuse.target == target);
+    Ok(set)
+}
+
+/// `None` where it has fired since.
+fn change(state: &Path, id: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Option<Fuse>, Error> {
+    let held = Held::take(state, id).map_err(|why| match why.kind() {
+        io::ErrorKind::WouldBlock => {
+            let what = format!("fuse {id} is firing, or is being changed");
+            Error::new(Kind::Refused, what).hint("`agentctl fuse list -a` says how it fired")
+        }
+        _ => unwritable(&fuses::folder(state), &why),
+    })?;
+    let Some(held) = held.filter(|held| held.now.is_set()) else { return Ok(None) };
+    let fuse = changed(held.now.clone());
+    held.change(&fuse).map_err(|why| unwritable(&fuses::folder(state), &why))?;
+    Ok(Some(fuse))
 }
 
 fn none(name: &str) -> Error {
@@ -128,7 +164,7 @@ fn none(name: &str) -> Error {
         .hint("`agentctl fuse list` shows those that are")
 }
 
-fn all(state: &Path) -> Result<fuses::Found, Error> {
+fn all(state: &Path) -> Result<Found<Fuse>, Error> {
     fuses::all(state).map_err(|why| {
         let place = fuses::folder(state);
         Error::new(Kind::Io, format!("cannot read fuses: {}: {why}", place.display()))
@@ -146,7 +182,7 @@ fn after(now: Timestamp, ttl: Duration) -> Result<Timestamp, Error> {
 fn target(here: &Here, name: &str) -> Result<Target, Error> {
     let dir = super::absolute(here, Path::new(name));
     if dir.is_dir() {
-        return Ok(Target::Directory(root(&dir)));
+        return Ok(Target::Directory(real(&dir))); // not its repository: others work there too
     }
     if name.contains('/') && !name.contains('@') {
         let what = format!("{} is no directory", one_line(name));
@@ -164,7 +200,7 @@ fn target(here: &Here, name: &str) -> Result<Target, Error> {
 
 /// The fuses whose time has come.
 pub(crate) fn due(now: Timestamp) -> Result<Vec<Fuse>, Error> {
-    let fuses = all(&places::known_state()?)?.fuses.into_iter();
+    let fuses = all(&places::known_state()?)?.all.into_iter();
     Ok(fuses.filter(|fuse| fuse.is_due(now)).collect())
 }
 
@@ -177,12 +213,13 @@ pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
         Err(why) if why.kind() == io::ErrorKind::WouldBlock => None,
         held => held.map_err(unwritten)?,
     };
-    let Some(held) = held.filter(|held| held.fuse.is_due(here.again().now())) else {
+    let Some(held) = held.filter(|held| held.now.is_due(here.again().now())) else {
         return Ok(None);
     };
-    let problem = act(here, &held.fuse).err();
+    // Short enough to be written down: else it would fire again and again.
+    let problem = act(here, &held.now).err().and_then(|why| excerpt(&why));
     let fired = Some(Fired { at: here.again().now(), problem });
-    let fuse = Fuse { fired, ..held.fuse.clone() };
+    let fuse = Fuse { fired, ..held.now.clone() };
     held.change(&fuse).map_err(unwritten)?;
     Ok(Some(fuse))
 }
@@ -190,7 +227,7 @@ pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
 /// When the next fuse falls due after this moment.
 pub(crate) fn next(now: Timestamp) -> Option<Timestamp> {
     let found = fuses::all(&places::state()?).ok()?;
-    let later = found.fuses.iter().filter(|fuse| fuse.is_set() && !fuse.is_due(now));
+    let later = found.all.iter().filter(|fuse| fuse.is_set() && !fuse.is_due(now));
     later.map(|fuse| fuse.deadline).min()
 }
 
@@ -198,30 +235,35 @@ fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
     match &fuse.action {
         Action::Event | Action::Webhook => Ok(()),
         Action::Stop => stop_all(here, &fuse.target),
-        Action::Script(command) => script(command, fuse),
+        Action::Script(command) => script(here, command, fuse),
     }
 }
 
 /// Stops what lives of it; what has ended is as it should be.
 fn stop_all(here: &Here, target: &Target) -> Result<(), String> {
     let manner = Manner { grace: GRACE, force: false };
-    let names = match target {
-        Target::Session { id, .. } => vec![id.clone()],
+    let (sessions, mut failed) = match target {
+        Target::Session { agent, id } => {
+            let own = exact(&here.again(), agent, id).map_err(|why| why.message)?;
+            (own.into_iter().collect(), Vec::new())
+        }
         Target::Directory(dir) => {
-            let (live, _) = stop::live(&here.again(), &[]);
-            let inside =
-                live.iter().filter(|one| one.cwd.as_ref().is_some_and(|cwd| cwd.starts_with(dir)));
-            inside.map(stop::name_of).collect()
+            let (mut live, problems) = stop::live(&here.again(), &[]);
+            live.retain(|one| one.cwd.as_ref().is_some_and(|cwd| real(cwd).starts_with(dir)));
+            // What cannot be read may work there.
+            (live, problems.iter().map(said_of).collect::<Vec<_>>())
         }
     };
-    let failed = names.iter().filter_map(|name| stop::stop(&here.again(), name, manner).err());
-    let failed: Vec<String> =
-        failed.filter(|why| why.kind != Kind::NoSession).map(|why| why.message).collect();
+    // Those very ones: while the first end, others may get their pids.
+    let not =
+        sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
+    let not = not.filter(|why| why.kind != Kind::NoSession).map(|why| one_line(&why.message));
+    failed.splice(..0, not);
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
 /// What it is run for it is told by variables alone: nothing is put into its words.
-fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
+fn script(here: &Here, command: &str, fuse: &Fuse) -> Result<(), String> {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command);
     match &fuse.target {
@@ -230,6 +272,10 @@ fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
         }
         Target::Session { agent, id } => {
             shell.env("AGENTCTL_ADAPTER", agent).env("AGENTCTL_SESSION_ID", id);
+            let own = exact(&here.again(), agent, id).ok().flatten().and_then(|one| one.cwd);
+            if let Some(dir) = own.filter(|dir| dir.is_dir()) {
+                shell.current_dir(&dir).env("AGENTCTL_CWD", dir);
+            }
         }
     }
     shell
@@ -239,5 +285,5 @@ fn script(command: &str, fuse: &Fuse) -> Result<(), String> {
     // A daemon's own: whoever it starts does not speak for it.
     shell.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
     let limit = fuse.limit.map_or(SCRIPT, Duration::from_secs);
-    said(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
+    said_by_all(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
 }

@@ -1,9 +1,11 @@
 //! Ends the turn of a session that shares its process with others, by the agent's own call.
 
-use super::{Here, status, stop::refuse};
+use super::{
+    Here, exact, status,
+    stop::{name_of, refuse},
+};
 use crate::error::Error;
 use agentctl_core::{
-    agent::Depth,
     control::{Request, Unheard},
     wire::{Asked, Session, StateName},
 };
@@ -21,11 +23,14 @@ const LEAST: Duration = Duration::from_secs(30);
 /// such call.
 pub(super) fn interrupt(
     here: &Here,
-    name: &str,
+    session: &Session,
     grace: Duration,
 ) -> Result<Option<(Session, Asked)>, Error> {
     let seen = here.again();
-    let held = status::held(&seen, name)?;
+    let held = status::held(&seen, &name_of(session))?;
+    if (&held.session.agent, &held.session.id) != (&session.agent, &session.id) {
+        return Err(refuse(session, "nobody knows it any more"));
+    }
     let session = &held.session;
     let (Some(id), Some(process)) = (&session.id, &session.process) else { return Ok(None) };
     let target = held.target(id, process);
@@ -38,7 +43,7 @@ pub(super) fn interrupt(
     }
     let until = Instant::now() + grace.max(LEAST);
     loop {
-        let now = status::status(&here.again(), id, Depth::Glance)?.session;
+        let now = exact::again(&here.again(), session)?;
         match now.state {
             StateName::Working | StateName::Waiting | StateName::Unknown => {}
             StateName::Idle

@@ -10,7 +10,7 @@ pub(crate) use many::{Slot, fresh_group, group_of, many};
 pub(crate) use tree::{Place, Source, Wanted};
 
 use super::{
-    Here,
+    Here, budgets,
     dirs::{Claim, Claimed, unwritable},
     observe::environment,
     status::{status, transcript},
@@ -25,6 +25,7 @@ use crate::{
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
+    budget::Order,
     evidence::Role,
     host::Host,
     ident::ProcKey,
@@ -61,6 +62,8 @@ pub(crate) struct Ask {
     pub(crate) group: Option<String>,
     pub(crate) force: bool,
     pub(crate) timeout: Option<Duration>,
+    /// How much it may use.
+    pub(crate) budget: Option<Order>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) permission: Permission,
     pub(crate) system: Option<String>,
@@ -87,6 +90,7 @@ impl Ask {
 
 /// What a launch would do.
 pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
+    can_be_kept(ask)?;
     if let Place::Wanted(wanted) = &ask.place {
         return dry(here, &wanted.planned(ask)?);
     }
@@ -125,6 +129,7 @@ pub(crate) struct Begun {
 /// Launches an agent, or returns the session that was launched under the same key.
 pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
     let started = || {
+        can_be_kept(ask)?;
         let state = places::known_state()?;
         let Some(key) = &ask.key else { return placed(here, ask, &state) };
         let _claimed = Claimed::key(&state, key, KEYED)?;
@@ -139,15 +144,36 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
     })
 }
 
+/// The limits that are asked for, and those that a session has used up.
+fn can_be_kept(ask: &Ask) -> Result<(), Error> {
+    if let Some(why) = ask.budget.and_then(|order| budgets::why_not(ask.agent, &order)) {
+        return Err(why);
+    }
+    let Some(before) = ask.earlier.as_ref().filter(|before| !before.fork) else { return Ok(()) };
+    let Some(spent) = budgets::spent(ask.agent.card().name, &before.id)? else { return Ok(()) };
+    if ask.budget.is_some_and(|order| order.limits.of(spent.limit).is_some()) {
+        return Ok(());
+    }
+    let (id, limit) = (&before.id, spent.limit.name());
+    let what = format!("cannot resume {id}: it has used up its budget of {limit}");
+    Err(Error::new(Kind::Refused, what)
+        .hint(format!("--max-{limit} gives it more, `agentctl budget cancel {id}` all it wants")))
+}
+
 /// Launches where it is to work, which may have to be made first.
 fn placed(here: &Here, ask: &Ask, state: &Path) -> Result<Begun, Error> {
-    let (session, worktree) = match &ask.place {
+    let (mut session, worktree) = match &ask.place {
         Place::Given | Place::Made(_) => (launch_in(here, ask, state)?, None),
         Place::Wanted(wanted) => {
             let (session, tree) = wanted.launch(here, ask, |ask| launch_in(here, ask, state))?;
             (session, Some(tree))
         }
     };
+    if ask.budget.is_some() {
+        let now = here.again();
+        budgets::adopt(&now, state);
+        budgets::attach(&now, std::slice::from_mut(&mut session), false);
+    }
     Ok(Begun { session, reused: false, worktree })
 }
 
@@ -354,6 +380,7 @@ fn receipt(ask: &Ask, launch: &str) -> Launched {
         labels,
         key: ask.key.clone(),
         deadline: ask.timeout.and_then(after),
+        budget: ask.budget,
         input: None,
         stores: stores(ask),
         branch,

@@ -167,6 +167,7 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);
     sessions.truncate(ask.limit.unwrap_or(usize::MAX));
+    super::budgets::attach(here, &mut sessions, false);
     let _ = here.host().launches(); // receipts are swept by whoever looks, though nothing may be there to look at
     if ask.depth == Depth::Glance {
         for session in &mut sessions {

@@ -81,7 +81,12 @@ impl<'a> Follow<'a> {
                 return Ok(None);
             }
             match self.watch.next(self.pause) {
-                Change::File(_) | Change::Below { .. } | Change::Lost | Change::TimedOut => {}
+                Change::File(_)
+                | Change::Below { .. }
+                | Change::Pushed(_)
+                | Change::Hushed(..)
+                | Change::Lost
+                | Change::TimedOut => {}
                 Change::Ended(_) => self.ended = true, // read once more what it wrote last
             }
         }

@@ -1,6 +1,7 @@
 //! What the program does: observe, act, and observe again. Returns values, prints nothing.
 
 pub(crate) mod attach;
+pub(crate) mod budgets;
 mod command;
 pub(crate) mod compare;
 pub(crate) mod context;
@@ -10,10 +11,12 @@ pub(crate) mod diff;
 mod dirs;
 pub(crate) mod doctor;
 pub(crate) mod events;
+mod exact;
 mod fifo;
 pub(crate) mod fuses;
 pub(crate) mod gauges;
 mod here;
+mod hold;
 pub(crate) mod hook;
 mod interrupt;
 pub(crate) mod launch;

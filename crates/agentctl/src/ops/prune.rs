@@ -38,7 +38,11 @@ pub(crate) fn prune(here: &Here, dry_run: bool) -> Result<Pruned, Error> {
     let fuses = intents::fuses::left(&state, here.now()).into_iter();
     let fuses =
         fuses.map(|path| Swept { path, why: "no fuse, or one that was over long ago".to_owned() });
-    sweep(&mut pruned, fuses, |path| fs::remove_file(path));
+    sweep(&mut pruned, fuses, |path| intents::fuses::remove(&state, path, here.now()));
+    let budgets = super::budgets::sweep(here, &state).into_iter();
+    let budgets = budgets
+        .map(|path| Swept { path, why: "no budget, or one that was over long ago".to_owned() });
+    sweep(&mut pruned, budgets, |path| intents::budgets::remove(&state, path, here.now()));
     sweep(&mut pruned, claims(&state, here.now()), remove_claim);
     Ok(pruned)
 }

@@ -19,7 +19,10 @@ const FULL: usize = 36;
 
 /// One session, read to this depth.
 pub(crate) fn status(here: &Here, name: &str, depth: Depth) -> Result<OneSession, Error> {
-    let Found { session, mut surveys, unread } = find(here, name, depth)?;
+    let Found { mut session, mut surveys, unread } = find(here, name, depth)?;
+    if depth == Depth::Whole {
+        super::budgets::attach(here, std::slice::from_mut(&mut session), true);
+    }
     let own = |survey: &Survey<'_>| {
         let mut own = unread.clone();
         own.retain(|one| one.path == session.source && one.agent == survey.agent.card().name);

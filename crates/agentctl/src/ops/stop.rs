@@ -1,6 +1,6 @@
 //! Ends a session: the processes that have it loaded, and what they started.
 
-use super::{Here, command::said, interrupt::interrupt, list, status::status};
+use super::{Here, command::said, exact, interrupt::interrupt, list, status::status};
 use crate::{
     error::{Error, Kind},
     host::{self, How, Refused, end},
@@ -77,7 +77,7 @@ pub(crate) fn stop_one(
         if session.state == StateName::Idle {
             return Ok(certificate(session, true));
         }
-        if let Some((session, asked)) = interrupt(here, name, manner.grace)? {
+        if let Some((session, asked)) = interrupt(here, &session, manner.grace)? {
             return Ok(Certificate { asked: Some(asked), ..certificate(session, false) });
         }
     }
@@ -87,7 +87,7 @@ pub(crate) fn stop_one(
         Some(words) => natively(here, agent, words, &session, manner)?,
         None => by_signal(agent, &session, manner)?,
     };
-    let after = ended_within(here, name, manner.grace).unwrap_or_else(|| session.clone());
+    let after = ended_within(here, &session, manner.grace).unwrap_or_else(|| session.clone());
     let asked = native.map(|words| Asked {
         call: format!("{} {}", agent.card().binary, words.join(" ")),
         process: session.process.clone(),
@@ -101,12 +101,12 @@ pub(crate) fn stop_one(
 
 /// The session once it has ended, or as it is after this time: what started its process, and ends
 /// behind it, is taken for its holder meanwhile.
-fn ended_within(here: &Here, name: &str, time: Duration) -> Option<Session> {
+fn ended_within(here: &Here, session: &Session, time: Duration) -> Option<Session> {
     let until = Instant::now() + time;
     loop {
-        let session = status(&here.again(), name, Depth::Glance).ok()?.session;
-        if !session.live || Instant::now() >= until {
-            return Some(session);
+        let now = exact::again(&here.again(), session).ok()?;
+        if !now.live || Instant::now() >= until {
+            return Some(now);
         }
         thread::sleep(TICK);
     }
@@ -179,34 +179,40 @@ pub(super) fn refuse(session: &Session, why: &str) -> Error {
     Error::new(Kind::Refused, format!("cannot stop {}: {why}", name_of(session)))
 }
 
-/// No process is signalled that serves others, or that only may be the right one.
 fn may_stop(host: &dyn Host, session: &Session, name: &str, manner: Manner) -> Result<(), Error> {
+    match why_not(host, session, name, manner.force) {
+        Some((why, hint)) => Err(refuse(session, &why).hint(hint)),
+        None => Ok(()),
+    }
+}
+
+/// No process is signalled that serves others, or that only may be the right one: why, and the way out.
+pub(super) fn why_not(
+    host: &dyn Host,
+    session: &Session,
+    name: &str,
+    force: bool,
+) -> Option<(String, String)> {
     let theirs = holders(session).into_iter().find(|key| host.is_mine(key) == Ok(false));
     if let Some(key) = theirs {
         let why = format!("process {} is another user's process", key.pid);
-        return Err(refuse(session, &why).hint("only they can stop it"));
+        return Some((why, "only they can stop it".to_owned()));
     }
     if session.shared {
         let pid = session.pid.unwrap_or_default();
-        return Err(refuse(
-            session,
-            &format!("process {pid} is a server, and takes no such request"),
-        )
-        .hint(
-            "end its turn where it is shown: the server's end would be that of all its sessions",
-        ));
+        let why = format!("process {pid} is a server, and takes no such request");
+        let hint =
+            "end its turn where it is shown: the server's end would be that of all its sessions";
+        return Some((why, hint.to_owned()));
     }
     let inferred = session.because.iter().any(|because| because.rule == Rule::Inferred);
-    if inferred && !manner.force {
-        return Err(refuse(session, "only an inference says which process has it").hint(format!(
-            "`agentctl explain {name}` shows it; use --force if it is the right one"
-        )));
-    }
-    Ok(())
+    let way = || format!("`agentctl explain {name}` shows it; use --force if it is the right one");
+    let why = "only an inference says which process has it";
+    (inferred && !force).then(|| (why.to_owned(), way()))
 }
 
 /// Every process that has it loaded.
-fn holders(session: &Session) -> Vec<ProcKey> {
+pub(super) fn holders(session: &Session) -> Vec<ProcKey> {
     match session.processes.is_empty() {
         true => session.process.iter().cloned().collect(),
         false => session.processes.clone(),
@@ -276,12 +282,19 @@ fn natively(
 ) -> Result<Vec<Death>, Error> {
     let program = super::launch::program(here.host(), agent)?;
     let key = session.process.clone();
+    // Whoever is halted cannot do as its supervisor says.
+    if let Some(key) = key.as_ref().filter(|_| session.halted) {
+        let _ = host::release(key);
+    }
     // Its own store may be another than the caller's.
     let own = key.as_ref().and_then(|key| here.host().env(key, agent.card().variables).ok());
     let mut command = Command::new(&program);
     command.args(words).envs(own.unwrap_or_default());
     let line = format!("{} {}", agent.card().binary, words.join(" "));
     if let Err(why) = said(&mut command, NATIVE) {
+        if let Some(key) = key.as_ref().filter(|_| session.halted) {
+            let _ = host::hold(key); // it was not to go on
+        }
         return Err(refuse(session, &format!("`{line}` {why}")).hint("give that command yourself"));
     }
     let until = Instant::now() + manner.grace;

@@ -1,10 +1,13 @@
 //! Watches everything, and tells what happens: the one watcher that commands and the daemon share.
 //!
-//! Nothing is asked again and again: a look is made when a store changes, when a process ends, and,
-//! for what neither tells, every [`SCAN`]. What it tells goes on from a cursor, so that it may be killed
-//! at any moment. Plain calls: whoever wants it in the background gives it a thread.
+//! Nothing is asked again and again: a look is made when a store changes, when a process ends, when a
+//! server says that something has changed, and, for what nobody tells, as [`Pace`] says. What it tells
+//! goes on from a cursor, so that it may be killed at any moment. Plain calls: whoever wants it in the
+//! background gives it a thread.
 
+mod ears;
 mod look;
+mod pace;
 mod places;
 
 use super::{Here, observe};
@@ -12,11 +15,13 @@ use crate::host::{Change, Part, Watch};
 use agentctl_core::{
     agent::Agent,
     agents,
-    event::{Cursor, Key, Mark},
+    event::{Cursor, Key, Look, Mark, Seen},
     ident::ProcKey,
-    wire::{Event, Problem, Session},
+    wire::{Event, Problem, Session, StateName},
 };
+use ears::Ears;
 use look::Looked;
+use pace::{Pace, SCAN};
 use places::Places;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,14 +29,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// However quiet it is, everything is looked at this often.
-const SCAN: Duration = Duration::from_secs(15);
 /// However busy it is, nothing is looked at more often than this.
 const REST: Duration = Duration::from_millis(40);
 /// How long files and processes may contradict each other before that is told as it is.
 const SETTLE: Duration = Duration::from_millis(250);
 /// How long a process may name no session before it is told as one, or its session as ended.
 const UNNAMED: Duration = Duration::from_secs(2);
+/// How long the parent of a launch may take to write down how it exited.
+const EXIT: Duration = Duration::from_secs(3);
 /// When what is in a directory that was just made is looked at again.
 const MADE: Duration = Duration::from_millis(100);
 
@@ -43,7 +48,7 @@ const NAMED: Duration = Duration::from_millis(250);
 pub(crate) struct Batch {
     /// What happened, oldest first.
     pub(crate) events: Vec<Event>,
-    /// What could not be read or watched; each is told once.
+    /// What cannot be read or watched; each is told once, and again if it went and came back.
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -61,6 +66,7 @@ pub(crate) struct Watcher {
     cursor: Cursor,
     watch: Watch,
     places: Places,
+    ears: Ears,
     /// Sessions that live, as they were seen last: of some nothing else is left when they end.
     alive: BTreeMap<Key, Session>,
     /// Processes that are watched, and whose they are.
@@ -69,12 +75,25 @@ pub(crate) struct Watcher {
     unnamed: BTreeMap<ProcKey, Instant>,
     /// Sessions that contradict themselves, since when.
     unsettled: BTreeMap<Key, Instant>,
+    /// Agents of which not all could be asked, since when.
+    partial: BTreeMap<&'static str, Instant>,
     /// When an agent is looked at though nothing else happens.
     soon: BTreeMap<&'static str, Instant>,
+    /// When one is looked at again after a directory of it was made last, whatever is looked at before.
+    made: BTreeMap<&'static str, Instant>,
     /// When everything is.
-    scan: Instant,
+    pace: Pace,
     last: Instant,
+    /// Nobody looked yet.
+    first: bool,
+    /// No directory can be watched.
+    deaf: bool,
+    /// Processes that live and could not be watched.
+    unwatched: BTreeSet<ProcKey>,
+    /// What could not be read at the last full look, and since.
     told: BTreeSet<Problem>,
+    /// What could not be watched when that was tried last.
+    refused: BTreeSet<Problem>,
 }
 
 impl Watcher {
@@ -88,19 +107,25 @@ impl Watcher {
             cursor: since,
             watch,
             places: Places::default(),
+            ears: Ears::default(),
             alive: BTreeMap::new(),
             processes: BTreeMap::new(),
             unnamed: BTreeMap::new(),
             unsettled: BTreeMap::new(),
+            partial: BTreeMap::new(),
             soon: BTreeMap::new(),
-            scan: now,
+            made: BTreeMap::new(),
+            pace: Pace::new(now),
             last: now,
+            first: true,
+            deaf: refused.is_some(),
+            unwatched: BTreeSet::new(),
             told: BTreeSet::new(),
+            refused: BTreeSet::new(),
         };
         let mut batch = Batch::default();
         if let Some(why) = refused {
-            let why = watcher.unwatched(&why);
-            watcher.problems(vec![why], &mut batch);
+            batch.problems.push(unwatched(&why));
         }
         // Watch first, look then: nothing can happen in between unseen.
         watcher.arm(&[], &mut batch);
@@ -117,7 +142,8 @@ impl Watcher {
                 watcher.tell(&everything, &mut batch);
             }
         }
-        watcher.scan = Instant::now() + SCAN;
+        watcher.first = false;
+        watcher.pace.looked(Instant::now());
         (watcher, batch)
     }
 
@@ -130,18 +156,18 @@ impl Watcher {
     pub(crate) fn next(&mut self, until: Option<Instant>) -> Batch {
         let mut batch = Batch::default();
         loop {
-            let due = self.soon.values().copied().chain([self.scan]).chain(until).min();
+            self.ears.listen(&self.watch);
+            let later = self.soon.values().chain(self.made.values()).copied();
+            let due = later.chain([self.pace.scan]).chain(until).min();
             let left = due.map(|due| due.saturating_duration_since(Instant::now()));
             let mut scope = Scope::default();
             self.heed(self.watch.next(left), &mut scope, &mut batch);
             thread::sleep(REST.saturating_sub(self.last.elapsed()));
-            loop {
-                match self.watch.next(Some(Duration::ZERO)) {
-                    Change::TimedOut => break,
-                    change => self.heed(change, &mut scope, &mut batch),
-                }
+            // Only what is there by now: who writes all the time keeps nobody from looking.
+            for change in self.watch.waiting() {
+                self.heed(change, &mut scope, &mut batch);
             }
-            self.fall_due(&mut scope);
+            self.fall_due(&mut scope, &mut batch);
             if scope != Scope::default() {
                 self.tell(&scope, &mut batch);
             }
@@ -164,6 +190,12 @@ impl Watcher {
                 scope.full = true;
                 self.places.doubt();
             }
+            Change::Pushed(key) => {
+                self.ears.pushed(&key).into_iter().for_each(|told| self.due(told))
+            }
+            Change::Hushed(key, line) => {
+                self.ears.hushed(&key, line).into_iter().for_each(|told| self.due(told))
+            }
             Change::Ended(key) => scope.agents.extend(self.processes.remove(&key)),
             Change::Below { dir, what } => {
                 let of = self.places.agents(&dir);
@@ -174,24 +206,42 @@ impl Watcher {
                 }
                 if what != Part::File {
                     let again = Instant::now() + MADE;
-                    self.soon.extend(of.into_iter().map(|agent| (agent, again)));
+                    self.made.extend(of.into_iter().map(|agent| (agent, again)));
                 }
             }
         }
     }
 
+    /// Looks at an agent then, or before.
+    fn due(&mut self, (agent, due): (&'static str, Instant)) {
+        let soon = self.soon.entry(agent).or_insert(due);
+        *soon = due.min(*soon);
+    }
+
     /// Adds what is to be looked at by now.
-    fn fall_due(&mut self, scope: &mut Scope) {
+    fn fall_due(&mut self, scope: &mut Scope, batch: &mut Batch) {
         let now = Instant::now();
-        scope.full |= self.scan <= now;
-        scope
-            .agents
-            .extend(self.soon.iter().filter(|(_, due)| **due <= now).map(|(agent, _)| agent));
-        self.soon.retain(|agent, _| !scope.full && !scope.agents.contains(agent));
-        if scope.full {
-            self.scan = now + SCAN;
+        if self.pace.scan <= now {
             self.places.doubt(); // a watch that was lost silently is made anew
+            self.arm(&[], batch);
         }
+        scope.full |= self.pace.is_due(&self.here, self.is_sure());
+        // What is due later was put off for a reason, whatever is looked at meanwhile.
+        for later in [&mut self.soon, &mut self.made] {
+            let due = later.extract_if(.., |_, due| *due <= now);
+            scope.agents.extend(due.map(|(agent, _)| agent));
+        }
+        if scope.full {
+            self.pace.looked(now);
+        }
+    }
+
+    /// Whatever happens is told by the kernel, but for processes that come and write nothing. Who works
+    /// or waits may stall, or be asked by a server that writes nothing down.
+    fn is_sure(&self) -> bool {
+        let rests = |session: &Session| session.state == StateName::Idle;
+        let heard = !self.deaf && self.unwatched.is_empty() && self.refused.is_empty();
+        heard && self.alive.values().all(rests)
     }
 
     fn tell(&mut self, scope: &Scope, batch: &mut Batch) {
@@ -209,7 +259,8 @@ impl Watcher {
         let of =
             |agent: &&&'static dyn Agent| scope.full || scope.agents.contains(agent.card().name);
         let chosen: Vec<&'static dyn Agent> = agents::ALL.iter().filter(of).copied().collect();
-        let ask = look::Ask { chosen, full: scope.full, only_now };
+        let known = self.ears.known();
+        let ask = look::Ask { chosen, full: scope.full, first: self.first, only_now, known };
         look::look(&self.here, &self.cursor, ask)
     }
 
@@ -225,23 +276,37 @@ impl Watcher {
             }
             held
         };
-        for seen in &mut looked.look.sessions {
-            if seen.is_unsettled(marks.get(&seen.key)) {
-                let limit = if seen.key.is_unnamed() { UNNAMED } else { SETTLE };
-                seen.settled &= !hold(&seen.key, limit);
+        let spared = bereft(&mut looked.look, marks);
+        let linger: BTreeSet<&Key> = marks
+            .iter()
+            .filter(|(_, mark)| looked.look.lingers(mark))
+            .map(|(key, _)| key)
+            .collect();
+        for seen in looked.look.sessions.iter_mut().filter(|seen| seen.settled) {
+            let mark = marks.get(&seen.key);
+            let ends = !seen.session.live && linger.contains(&seen.key);
+            if seen.key.is_unnamed() && seen.session.launch_id.is_some() {
+                seen.settled = false; // `launch` says what becomes of it until it has a name
+            } else if ends || seen.is_unsettled(mark) {
+                let limit = match (seen.key.is_unnamed(), ends || seen.awaits_exit(mark)) {
+                    (true, _) => UNNAMED,
+                    (false, true) => EXIT,
+                    (false, false) => SETTLE,
+                };
+                seen.settled = !hold(&seen.key, limit);
             }
         }
         // One that ends takes its name away before its record is whole.
         let ends = |mark: &Mark| self.processes.keys().any(|process| mark.is_held_by(process));
         let missed = marks.iter().filter(|(key, mark)| looked.look.misses(key, mark));
+        let missed = missed.filter(|(key, _)| !spared.contains(key));
         let missed = missed.map(|(key, mark)| (key, if ends(mark) { UNNAMED } else { SETTLE }));
-        let spared = missed.filter(|(key, limit)| hold(key, *limit)).map(|(key, _)| key.clone());
-        looked.look.spared = spared.collect();
+        let held = missed.filter(|(key, limit)| hold(key, *limit)).map(|(key, _)| key.clone());
+        looked.look.spared = held.chain(spared.iter().cloned()).collect();
         self.unsettled.retain(|key, _| !looked.look.agents.contains(&key.agent));
         for (key, (since, due)) in still {
             if let Some(agent) = agents::named(&key.agent) {
-                let soon = self.soon.entry(agent.card().name).or_insert(due);
-                *soon = due.min(*soon);
+                self.due((agent.card().name, due));
             }
             self.unsettled.insert(key, since);
         }
@@ -257,8 +322,7 @@ impl Watcher {
             let since = self.unnamed.get(&key).copied().unwrap_or(now);
             let age = now.duration_since(since);
             if age < SCAN {
-                let due = self.soon.entry(agent).or_insert(now + SCAN);
-                *due = (*due).min(now + age.max(NAMED));
+                self.due((agent, now + age.max(NAMED)));
             }
             still.insert(key, since);
         }
@@ -269,51 +333,116 @@ impl Watcher {
         self.unnamed.extend(still);
     }
 
+    /// Looks again, ever less often, at agents of which not all could be asked: nothing of them is told
+    /// as ended meanwhile, and most processes that tell nothing of themselves are only being loaded.
+    fn await_all(&mut self, looked: &Looked) {
+        let now = Instant::now();
+        let agents = &looked.look.agents;
+        self.partial.retain(|agent, _| !agents.iter().any(|whole| whole == agent));
+        for agent in &looked.partial {
+            let age = now.duration_since(*self.partial.entry(agent).or_insert(now));
+            if age < SCAN {
+                self.due((agent, now + age.max(SETTLE)));
+            }
+        }
+    }
+
+    /// Looks when a session that works will have said nothing for too long.
+    fn await_stalls(&mut self, looked: &Looked) {
+        let (wall, now) = (self.here.again().now(), Instant::now());
+        for Seen { key, session, .. } in &looked.look.sessions {
+            let left = session.stalls_at().map(|at| at.duration_since(wall));
+            let left = left.and_then(|left| Duration::try_from(left).ok());
+            if let Some((left, agent)) = left.zip(agents::named(&key.agent)) {
+                self.due((agent.card().name, now + left + REST));
+            }
+        }
+    }
+
     /// Watches what was found.
     fn seen(&mut self, looked: Looked, batch: &mut Batch) {
         self.await_names(&looked);
+        self.await_stalls(&looked);
+        self.await_all(&looked);
         let marks = &self.cursor.marks;
         self.alive.retain(|key, _| marks.contains_key(key));
         for seen in looked.look.sessions.iter().filter(|seen| seen.session.live) {
             self.alive.insert(seen.key.clone(), seen.session.clone());
         }
+        let live = &looked.look.processes;
+        self.unwatched.retain(|key| live.as_ref().is_none_or(|live| live.contains(key)));
         for (key, agent) in looked.processes {
-            if !self.processes.contains_key(&key) && self.watch.process(&key).is_ok() {
-                self.processes.insert(key, agent);
+            if self.processes.contains_key(&key) {
+                continue;
+            }
+            match self.watch.process(&key) {
+                Ok(()) => {
+                    self.unwatched.remove(&key);
+                    self.processes.insert(key, agent);
+                }
+                Err(_) => drop(self.unwatched.insert(key)),
             }
         }
+        let again = self.ears.seen(looked.tellers, &looked.look.agents);
+        again.into_iter().for_each(|told| self.due(told));
         self.arm(&looked.stores, batch);
-        self.problems(looked.problems, batch);
+        self.problems(looked.problems, looked.look.full, batch);
     }
 
     /// Watches all places that are known and not watched yet, and looks again where one is new.
     fn arm(&mut self, stores: &[(&'static str, std::path::PathBuf)], batch: &mut Batch) {
         let (new, refused) = self.places.arm(&mut self.watch, &observe::environment(), stores);
         let soon = Instant::now() + MADE;
-        self.soon.extend(new.into_iter().map(|agent| (agent, soon)));
-        let problems = refused.iter().map(|why| self.unwatched(why)).collect();
-        self.problems(problems, batch);
+        self.made.extend(new.into_iter().map(|agent| (agent, soon)));
+        let Some(refused) = refused else { return };
+        let refused: BTreeSet<Problem> = refused.iter().map(unwatched).collect();
+        batch.problems.extend(refused.difference(&self.refused).cloned());
+        self.refused = refused;
     }
 
-    fn unwatched(&self, why: &notify::Error) -> Problem {
-        let seconds = SCAN.as_secs();
-        let limit = matches!(why.kind, notify::ErrorKind::MaxFilesWatch);
-        let way = if limit { "; raise fs.inotify.max_user_watches" } else { "" };
-        Problem {
-            agent: "agentctl".to_owned(),
-            path: None,
-            message: format!(
-                "not all can be watched, and is looked at every {seconds} s instead: {why}{way}"
-            ),
+    /// What is wrong as far as the last looks showed.
+    pub(crate) fn troubles(&self) -> Vec<Problem> {
+        self.told.union(&self.refused).cloned().collect()
+    }
+
+    /// Tells each problem once; a full look without it shows that it is gone.
+    fn problems(&mut self, problems: Vec<Problem>, full: bool, batch: &mut Batch) {
+        if full {
+            self.told.retain(|known| problems.contains(known));
         }
-    }
-
-    /// Tells each problem once.
-    fn problems(&mut self, problems: Vec<Problem>, batch: &mut Batch) {
         for problem in problems {
             if self.told.insert(problem.clone()) {
                 batch.problems.push(problem);
             }
         }
+    }
+}
+
+/// Sessions of which nothing is found while a process that had one lives and names no other: their
+/// store was taken away from it, and may come back. Nothing is told of both until then.
+fn bereft(look: &mut Look, marks: &BTreeMap<Key, Mark>) -> BTreeSet<Key> {
+    let missed: Vec<_> = marks.iter().filter(|(key, mark)| look.misses(key, mark)).collect();
+    let mut spared = BTreeSet::new();
+    for seen in look.sessions.iter_mut().filter(|seen| seen.key.is_unnamed()) {
+        let Some(process) = &seen.session.process else { continue };
+        let lost = missed.iter().filter(|(_, mark)| mark.is_held_by(process));
+        for (key, _) in lost.filter(|(key, _)| !key.is_unnamed()) {
+            spared.insert((*key).clone());
+            seen.settled = false;
+        }
+    }
+    spared
+}
+
+fn unwatched(why: &notify::Error) -> Problem {
+    let seconds = SCAN.as_secs();
+    let limit = matches!(why.kind, notify::ErrorKind::MaxFilesWatch);
+    let way = if limit { "; raise fs.inotify.max_user_watches" } else { "" };
+    Problem {
+        agent: "agentctl".to_owned(),
+        path: None,
+        message: format!(
+            "not all can be watched, and is looked at every {seconds} s instead: {why}{way}"
+        ),
     }
 }

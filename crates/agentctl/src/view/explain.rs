@@ -61,6 +61,7 @@ fn source(source: &Source) -> String {
     match source {
         Source::Line { path: file, offset, .. } => format!("{} at byte {offset}", path(file)),
         Source::File { path: file, shows } => format!("{} says {}", path(file), one_line(shows)),
+        Source::Halted { process } => format!("kernel: pid {} is halted", process.pid),
         Source::Alive { process } => {
             format!("kernel: pid {} start {} boot {}", process.pid, process.start, process.boot)
         }

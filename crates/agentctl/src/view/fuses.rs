@@ -1,33 +1,29 @@
 //! Fuses, as people read them.
 
-use super::{paint::Paint, words};
+use super::{
+    columns::{Table, screen},
+    words,
+};
 use agentctl_core::{
     fuse::{Action, Target},
     text::one_line,
     wire::{Fuse, Fuses},
 };
 use jiff::Timestamp;
-use std::io::{self, BufWriter, Write};
-use unicode_width::UnicodeWidthStr;
+use std::io::{self, Write};
 
 /// One line for each fuse; nothing at all where there are none.
 pub(crate) fn table(found: &Fuses, now: Timestamp) -> io::Result<()> {
-    let rows: Vec<[String; 5]> = found.fuses.iter().map(|fuse| row(fuse, now)).collect();
-    if rows.is_empty() {
+    if found.fuses.is_empty() {
         return Ok(());
     }
-    let paint = Paint::stdout();
-    let mut out = BufWriter::new(io::stdout().lock());
-    let heads = ["ID", "TARGET", "FIRES", "DOES", "LABEL"].map(str::to_owned);
-    let width = |at: usize| {
-        rows.iter().chain([&heads]).map(|row| row[at].width()).max().unwrap_or_default()
+    let table = Table {
+        heads: vec!["ID", "TARGET", "FIRES", "DOES", "LABEL"],
+        rows: found.fuses.iter().map(|fuse| row(fuse, now).to_vec()).collect(),
+        elastic: &["TARGET", "FIRES", "DOES", "LABEL"],
+        spare: &["LABEL"],
     };
-    let widths = [width(0), width(1), width(2), width(3), 0];
-    writeln!(out, "{}", paint.faint(line(&heads, &widths).trim_end()))?;
-    for row in &rows {
-        writeln!(out, "{}", line(row, &widths).trim_end())?;
-    }
-    out.flush()
+    table.print(screen(), |_, _, cell| cell.to_owned())
 }
 
 /// What was set, put off or cancelled.
@@ -68,13 +64,4 @@ fn row(fuse: &Fuse, now: Timestamp) -> [String; 5] {
     };
     let label = one_line(fuse.label.as_deref().unwrap_or_default());
     [one_line(&fuse.id), target, fires, does, label]
-}
-
-fn line(cells: &[String; 5], widths: &[usize; 5]) -> String {
-    let mut line = String::new();
-    for (cell, width) in cells.iter().zip(widths) {
-        line.push_str(cell);
-        line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + 2));
-    }
-    line
 }

@@ -1,5 +1,6 @@
 //! How answers look: tables and pages for people, JSON for programs. The only room that prints.
 
+pub(crate) mod budgets;
 mod columns;
 pub(crate) mod compare;
 pub(crate) mod config;

@@ -62,6 +62,7 @@ fn fields(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
         ("callback", callback(session)),
         ("exit code", session.exit_code.map(|code| code.to_string())),
         ("stalled", stall(session, now)),
+        ("budget", budget(session)),
         ("deadline", deadline(session, now)),
         ("transcript", path(&session.source)),
         ("log", path(&session.log)),
@@ -86,10 +87,18 @@ fn callback(session: &Session) -> Option<String> {
 
 fn stall(session: &Session, now: Timestamp) -> Option<String> {
     let stall = session.stall.as_ref()?;
-    let doing = words::doing(stall.doing);
+    let doing = stall.doing.words();
     let after = stall.after.as_ref().map(|why| format!(", after: {}", one_line(why)));
     let since = words::age(Some(stall.since), now);
     Some(format!("{doing} for {since}{}", after.unwrap_or_default()))
+}
+
+fn budget(session: &Session) -> Option<String> {
+    let budget = session.budget.as_ref()?;
+    let then = budget.on_budget.name();
+    let last = budget.crossed.last();
+    let last = last.map(|last| format!("; crossed {}", super::budgets::crossed(last)));
+    Some(format!("{}, then {then}{}", super::budgets::used(budget), last.unwrap_or_default()))
 }
 
 fn deadline(session: &Session, now: Timestamp) -> Option<String> {
@@ -119,6 +128,9 @@ fn process(session: &Session) -> Option<String> {
     let mut text = format!("pid {}", key.pid);
     if let Some(kind) = session.kind {
         text = format!("{text}, {}", words::kind(kind));
+    }
+    if session.halted {
+        text.push_str(", halted by a signal");
     }
     if session.shared {
         text.push_str(", serves other sessions too");

@@ -116,12 +116,12 @@ fn row(session: &Session, name: &str, columns: &Columns, now: Timestamp) -> Vec<
         row.push(plain(session.branch.as_deref()));
     }
     row.push(words::directory(session.cwd.as_deref()));
-    row.push(match &session.reason {
-        Some(why) if !columns.wide => format!("({})", agentctl_core::text::one_line(why)),
-        Some(why) => {
-            format!("({}) {}", agentctl_core::text::one_line(why), words::subject(session))
-        }
-        None => words::subject(session),
+    let over = super::budgets::warning(session).filter(|_| session.live);
+    let why = session.reason.as_deref().map(agentctl_core::text::one_line);
+    row.push(match (why, over) {
+        (Some(why), _) if !columns.wide => format!("({why})"),
+        (Some(why), _) | (None, Some(why)) => format!("({why}) {}", words::subject(session)),
+        (None, None) => words::subject(session),
     });
     row
 }

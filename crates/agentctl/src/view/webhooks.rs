@@ -1,54 +1,53 @@
 //! Webhooks, as people read them.
 
-use super::{paint::Paint, words};
+use super::{
+    columns::{Table, screen},
+    paint::Paint,
+    words,
+};
 use agentctl_core::{
     text::one_line,
-    wire::{WebhookTests, Webhooks},
+    wire::{Webhook, WebhookTests, Webhooks},
 };
-use std::io::{self, BufWriter, Write};
-use unicode_width::UnicodeWidthStr;
+use std::io::{self, Write};
 
-/// One line for each, and one more where something is wrong; nothing at all where there are none.
+/// One line for each, and below them what is wrong; nothing at all where there are none.
 pub(crate) fn table(found: &Webhooks) -> io::Result<()> {
     if found.webhooks.is_empty() {
         return Ok(());
     }
-    let row = |hook: &agentctl_core::wire::Webhook| {
+    let row = |hook: &Webhook| {
         let signed = if hook.signed { "signed" } else { "-" };
         [&hook.name, &hook.url, &hook.format, signed, &hook.waiting.to_string(), &hook.filter]
             .map(one_line)
+            .to_vec()
     };
-    let rows: Vec<[String; 6]> = found.webhooks.iter().map(row).collect();
-    let heads = ["NAME", "WHERE", "FORMAT", "SIGNED", "WAITING", "TOLD OF"].map(str::to_owned);
-    let width = |at: usize| {
-        rows.iter().chain([&heads]).map(|row| row[at].width()).max().unwrap_or_default()
+    let table = Table {
+        heads: vec!["NAME", "WHERE", "FORMAT", "SIGNED", "WAITING", "TOLD OF"],
+        rows: found.webhooks.iter().map(row).collect(),
+        elastic: &["WHERE", "TOLD OF"],
+        spare: &["FORMAT", "SIGNED"],
     };
-    let widths = [0, 1, 2, 3, 4, 5].map(width);
-    let line = |cells: &[String; 6]| {
-        let padded = cells
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width() + 2)));
-        padded.collect::<String>().trim_end().to_owned()
-    };
-    let paint = Paint::stdout();
-    let mut out = BufWriter::new(io::stdout().lock());
-    writeln!(out, "{}", paint.faint(&line(&heads)))?;
-    for (row, hook) in rows.iter().zip(&found.webhooks) {
-        writeln!(out, "{}", line(row))?;
-        let at = hook.problem_at.map(|at| format!(" at {}", words::moment(at))).unwrap_or_default();
-        if let Some(why) = &hook.problem {
-            writeln!(out, "  {} {}{at}", paint.asking("problem:"), one_line(why))?;
-        }
-        if hook.given_up > 0 {
-            let way = format!("`agentctl webhook retry {}` tries them again", hook.name);
-            writeln!(out, "  {} {}; {way}", paint.bad("given up:"), hook.given_up)?;
-        }
-        if hook.dropped > 0 {
-            writeln!(out, "  {} {} for want of room", paint.bad("dropped:"), hook.dropped)?;
-        }
+    table.print(screen(), |_, _, cell| cell.to_owned())?;
+    let mut out = io::stdout().lock();
+    found.webhooks.iter().try_for_each(|hook| wrong(&mut out, hook))
+}
+
+/// What is wrong with one, a line each.
+fn wrong(out: &mut impl Write, hook: &Webhook) -> io::Result<()> {
+    let (paint, name) = (Paint::stdout(), one_line(&hook.name));
+    let at = hook.problem_at.map(|at| format!(" at {}", words::moment(at))).unwrap_or_default();
+    if let Some(why) = &hook.problem {
+        writeln!(out, "{name}: {} {}{at}", paint.asking("problem:"), one_line(why))?;
     }
-    out.flush()
+    if hook.given_up > 0 {
+        let way = format!("`agentctl webhook retry {name}` tries them again");
+        writeln!(out, "{name}: {} {}; {way}", paint.bad("given up:"), hook.given_up)?;
+    }
+    if hook.dropped > 0 {
+        writeln!(out, "{name}: {} {} for want of room", paint.bad("dropped:"), hook.dropped)?;
+    }
+    Ok(())
 }
 
 /// What came back from each.

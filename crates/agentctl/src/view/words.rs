@@ -5,7 +5,7 @@ use agentctl_core::{
     evidence::{Need, Role},
     select::shortest,
     text::one_line,
-    wire::{Doing, Session, StateName},
+    wire::{Session, StateName},
 };
 use jiff::Timestamp;
 use std::{env, path::Path};
@@ -55,19 +55,11 @@ pub(super) fn state(session: &Session) -> String {
     match (session.state, session.waiting_for) {
         (StateName::Waiting, Some(Need::Approval)) => "waiting: approval".to_owned(),
         (StateName::Waiting, Some(Need::Answer)) => "waiting: answer".to_owned(),
+        (state, _) if session.halted => format!("{}: halted", state.name()),
         (state, _) => match &session.stall {
-            Some(stall) => format!("{}: {}", state.name(), doing(stall.doing)),
+            Some(stall) => format!("{}: {}", state.name(), stall.doing.words()),
             None => state.name().to_owned(),
         },
-    }
-}
-
-/// What a session does that makes no progress.
-pub(super) fn doing(doing: Doing) -> &'static str {
-    match doing {
-        Doing::Tool => "in a tool",
-        Doing::Retrying => "retrying",
-        Doing::Quiet => "quiet",
     }
 }
 

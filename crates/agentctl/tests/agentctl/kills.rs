@@ -7,11 +7,12 @@ mod kernel;
 mod real;
 mod stand_in;
 mod truth;
+mod watched;
 
 pub(crate) use cell::{Cell, Step, Victim, all, one};
+pub(crate) use kernel::Process;
 pub(crate) use real::run as real;
 
-use kernel::Process;
 use serde_json::Value;
 use std::{
     fs,

@@ -1,6 +1,7 @@
 //! The program as a whole, from outside.
 
 mod bad_input;
+mod budgeted;
 mod cli;
 mod configured;
 mod driven;
@@ -18,5 +19,6 @@ mod real_openclaw;
 mod real_opencode;
 mod real_pi;
 mod security;
+mod soak;
 mod support;
 mod verbs;

@@ -40,7 +40,7 @@ impl Stage {
     }
 
     /// `claude -p` with more arguments; the prompt comes last, behind no variadic option.
-    fn printing(&self, more: &[&str], script: &str) -> Run<'_> {
+    pub(crate) fn printing(&self, more: &[&str], script: &str) -> Run<'_> {
         let words = [&["claude", "-p", "--permission-mode", "dontAsk"], more].concat();
         let words = [words, vec!["--allowedTools=Bash", "--", script]].concat();
         self.sandbox.run(&words)

@@ -1,6 +1,7 @@
 //! The OpenClaw gateway itself, on loopback, against the scripted model.
 
 mod approval;
+mod events;
 mod local;
 mod runs;
 mod verbs;

@@ -24,7 +24,7 @@ const EXE: &str = "opencode-ai/bin/opencode.exe";
 
 impl Stage {
     /// A stage on which OpenCode runs commands and writes files unasked, or asks first.
-    fn opencode(permission: &str) -> Self {
+    pub(crate) fn opencode(permission: &str) -> Self {
         let stage = Self::new();
         let model = json!({
             "limit": {"context": 128_000, "output": 8192},
@@ -87,7 +87,7 @@ impl Stage {
 }
 
 /// Variables that keep it from fetching anything.
-fn quiet() -> Vec<(&'static str, String)> {
+pub(crate) fn quiet() -> Vec<(&'static str, String)> {
     let on = [
         "OPENCODE_DISABLE_AUTOUPDATE",
         "OPENCODE_DISABLE_MODELS_FETCH",

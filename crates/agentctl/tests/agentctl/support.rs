@@ -247,6 +247,9 @@ fn without_usage(mut session: Value) -> Value {
     fields.retain(|name, _| !(claude && name == "forked_from"));
     fields.remove("tokens");
     fields.remove("cost_usd");
+    if let Some(budget) = fields.get_mut("budget").and_then(Value::as_object_mut) {
+        budget.remove("used");
+    }
     session
 }
 

@@ -2,6 +2,7 @@
 
 mod abuse;
 mod attach;
+mod budgets;
 mod context;
 mod daemon;
 mod events;
@@ -11,10 +12,12 @@ mod locks;
 mod many;
 mod metrics;
 mod prune;
+mod pushes;
 mod race;
 mod receipts;
 mod send;
 mod stop;
 mod trees;
 mod wait;
+mod watching;
 mod webhooks;

@@ -3,16 +3,15 @@
 use super::{
     Key, Look, Mark, Seen, event,
     fuses::Lit,
+    gone::gone,
     hash,
     locks::Held,
     mark::Counts,
     telling::{Telling, Told},
 };
 use crate::{
-    derive::{State, Verdict},
-    evidence::{Evidence, Need, Reading, Tool},
-    receipt::Launched,
-    wire::{Around, Event, EventKind, LockKind, Session, StateName},
+    evidence::Need,
+    wire::{Event, EventKind, LockKind, Session, StateName},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
@@ -33,8 +32,12 @@ pub struct BadCursor(String);
 /// Where whoever was told stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// Of sessions without a mark, all was told up to here.
+    /// Of sessions without a mark, all was told up to here, but for agents that are behind.
     pub floor: Timestamp,
+    /// Agents that could not all be read, and up to where all of them was told.
+    behind: BTreeMap<String, Timestamp>,
+    /// What people asked for since then is news, until all of it was looked at.
+    pub(super) news: Timestamp,
     /// Until when somebody looked.
     pub seen: Timestamp,
     /// Every session that was alive has a mark: one without was not.
@@ -43,13 +46,24 @@ pub struct Cursor {
     pub marks: BTreeMap<Key, Mark>,
     pub(super) locks: Vec<Held>,
     pub(super) fuses: Vec<Lit>,
+    /// Ids of crossings that were told and are still on disk.
+    pub(super) budgets: Vec<String>,
 }
 
 impl Cursor {
     /// From this moment, of which nothing else is known.
     pub fn since(at: Timestamp) -> Self {
-        let (marks, locks, fuses) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { floor: at, seen: at, whole: false, marks, locks, fuses }
+        Self {
+            floor: at,
+            behind: BTreeMap::new(),
+            news: at,
+            seen: at,
+            whole: false,
+            marks: BTreeMap::new(),
+            locks: Vec::new(),
+            fuses: Vec::new(),
+            budgets: Vec::new(),
+        }
     }
 
     /// From what is seen now, as if all of it had been told.
@@ -61,8 +75,10 @@ impl Cursor {
                 cursor.marks.insert(seen.key.clone(), mark);
             }
         }
+        cursor.rise(look.at, look);
         cursor.hold(look);
         cursor.fuses = look.fuses.iter().map(Lit::of).collect();
+        cursor.overran(look);
         cursor
     }
 
@@ -109,10 +125,8 @@ impl Cursor {
             self.marks.insert(key, mark);
             if look.full && times.get(at + 1).is_some_and(|next| *next > event.at) {
                 // All that was before has been told: what ended by then needs no mark any more.
-                self.rise(event.at.min(recent(look)));
-                let floor = self.floor;
-                let more = |key: &Key| last.get(key).is_some_and(|last| *last > at);
-                self.marks.retain(|key, mark| more(key) || !mark.is_over() || mark.at >= floor);
+                self.rise(event.at.min(recent(look)), look);
+                self.forget(|key| last.get(key).is_some_and(|last| *last > at));
             }
             events.push(Event { cursor: self.to_text(), ..event });
         }
@@ -120,8 +134,12 @@ impl Cursor {
         self.seen = self.seen.max(look.at);
         events.extend(self.locked(look));
         events.extend(self.burnt(look));
+        events.extend(self.spent(look));
         self.whole |= look.full;
-        self.forget(look);
+        if look.full {
+            self.rise(recent(look), look);
+        }
+        self.forget(|_| false);
         if let Some(last) = events.last_mut() {
             last.cursor = self.to_text();
         }
@@ -133,13 +151,16 @@ impl Cursor {
         if let Some(mark) = self.marks.get(key) {
             return Telling::new(key, session, mark.clone()).tell(seen, look, None);
         }
-        let mut mark = Mark::nothing(self.floor, story.turn);
+        let (floor, whole) = (self.floor_of(&key.agent), self.is_whole(&key.agent));
+        let mut mark = Mark::nothing(floor, story.turn);
         mark.counts.working = u32::from(story.began);
-        let born = session.started_at.filter(|began| *began > self.floor);
+        // Whoever is told only its first step goes on from there, not from the first line.
+        mark.upto = story.start;
+        let born = session.started_at.filter(|began| *began > floor);
         // What is in no record was not there: when it began is only known to the second.
-        let unrecorded = self.whole && session.live && session.source.is_none();
+        let unrecorded = whole && session.live && session.source.is_none();
         let born = born.or(session.started_at.filter(|_| unrecorded));
-        if born.is_some() || self.whole {
+        if born.is_some() || whole {
             mark.live = Some(false);
         }
         let mut telling = Telling::new(key, session, mark);
@@ -147,17 +168,49 @@ impl Cursor {
         telling.tell(seen, look, born)
     }
 
-    fn rise(&mut self, to: Timestamp) {
-        self.floor = self.floor.max(to);
+    /// The key of a session; `local` says that ids that people choose for its agent are unique only per
+    /// directory. Where the directory is not known for once, it is the one that is marked.
+    pub fn key_of(&self, session: &Session, local: bool) -> Key {
+        let key = Key::of(session, local);
+        let mut marked =
+            self.marks.keys().filter(|one| (&one.agent, &one.id) == (&key.agent, &key.id));
+        match (marked.next(), marked.next()) {
+            (Some(only), None) if only.dir.is_none() || key.dir.is_none() => only.clone(),
+            (Some(_) | None, _) => key,
+        }
     }
 
-    /// Moves the floor, and forgets what lies below it.
-    fn forget(&mut self, look: &Look) {
-        if look.full {
-            self.rise(recent(look));
+    /// Up to where all was told of this agent's sessions without a mark.
+    pub fn floor_of(&self, agent: &str) -> Timestamp {
+        self.behind.get(agent).copied().unwrap_or(self.floor)
+    }
+
+    /// Every session of this agent that was alive has a mark.
+    fn is_whole(&self, agent: &str) -> bool {
+        self.whole && !self.behind.contains_key(agent)
+    }
+
+    /// Moves the floor; agents that could not be read stay where they are.
+    fn rise(&mut self, to: Timestamp, look: &Look) {
+        for agent in &look.unread {
+            self.behind.entry(agent.clone()).or_insert(self.floor);
         }
+        self.floor = self.floor.max(to);
         let floor = self.floor;
-        self.marks.retain(|_, mark| !mark.is_over() || mark.at >= floor);
+        self.behind.retain(|agent, own| {
+            let unread = look.unread.contains(agent);
+            *own = if unread { *own } else { to.max(*own) };
+            unread || *own < floor
+        });
+    }
+
+    /// Forgets what is over and lies below the floor.
+    fn forget(&mut self, spared: impl Fn(&Key) -> bool) {
+        let mut marks = std::mem::take(&mut self.marks);
+        marks.retain(|key, mark| {
+            spared(key) || !mark.is_over() || mark.at >= self.floor_of(&key.agent)
+        });
+        self.marks = marks;
     }
 
     /// As a text.
@@ -166,13 +219,16 @@ impl Cursor {
         let locks = self.locks.iter().map(Held::to_row).collect();
         let written = Written {
             floor: nanos(self.floor),
+            behind: self.behind.iter().map(|(agent, at)| (agent.clone(), nanos(*at))).collect(),
+            news: Some(nanos(self.news)),
             seen: nanos(self.seen),
             whole: self.whole,
             marks,
             locks,
             fuses: self.fuses.iter().map(Lit::to_row).collect(),
+            budgets: self.budgets.clone(),
         };
-        let json = serde_json::to_vec(&written).unwrap_or_default();
+        let json = serde_json::to_vec(&written).expect("texts, numbers and lists of them");
         format!("{VERSION}{}", URL_SAFE_NO_PAD.encode(json))
     }
 
@@ -189,13 +245,18 @@ impl Cursor {
         }
         let locks: Option<Vec<Held>> = written.locks.into_iter().map(Held::from_row).collect();
         let fuses: Option<Vec<Lit>> = written.fuses.into_iter().map(Lit::from_row).collect();
+        let behind = written.behind.into_iter().map(|(agent, at)| Some((agent, time(at)?)));
+        let behind: Option<BTreeMap<String, Timestamp>> = behind.collect();
         Ok(Self {
             floor: time(written.floor).ok_or_else(|| bad(&"no time"))?,
+            behind: behind.ok_or_else(|| bad(&"no time"))?,
+            news: time(written.news.unwrap_or(written.floor)).ok_or_else(|| bad(&"no time"))?,
             seen: time(written.seen).ok_or_else(|| bad(&"no time"))?,
             whole: written.whole,
             marks,
             locks: locks.ok_or_else(|| bad(&"a lock cannot be read"))?,
             fuses: fuses.ok_or_else(|| bad(&"a fuse cannot be read"))?,
+            budgets: written.budgets,
         })
     }
 
@@ -203,14 +264,6 @@ impl Cursor {
     pub fn is_meant(text: &str) -> bool {
         let version = text.strip_prefix('c').and_then(|rest| rest.split_once('.'));
         version.is_some_and(|(number, _)| number.parse::<u32>().is_ok())
-    }
-}
-
-impl Look {
-    /// It should be here, and is not.
-    pub fn misses(&self, key: &Key, mark: &Mark) -> bool {
-        let found = self.sessions.iter().any(|seen| seen.key == *key);
-        !mark.is_over() && !found && self.agents.contains(&key.agent)
     }
 }
 
@@ -227,80 +280,14 @@ fn unique(look: &Look) -> Vec<&Seen> {
     sessions
 }
 
-/// Nothing is left of it but its mark: its record was removed, or never written.
-fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
-    let over = Mark { live: Some(false), at: look.at, ..mark.clone() };
-    let named = |seen: &Seen| {
-        let own = seen.session.process.iter().chain(&seen.session.processes);
-        own.into_iter().any(|process| key.is_process(process))
-    };
-    if mark.live != Some(true) || key.is_unnamed() && look.sessions.iter().any(named) {
-        return (
-            Vec::new(),
-            Mark { state: mark.state.filter(|s| *s != StateName::Unknown), ..over },
-        );
-    }
-    let (left, state) = match mark.state {
-        Some(StateName::Working | StateName::Waiting) => (State::Died, StateName::Died),
-        _ => (State::Done, StateName::Done),
-    };
-    let known = look.missed.iter().find(|(missed, _)| missed == key).map(|(_, session)| session);
-    let around = Around {
-        host: look.machine.clone(),
-        now: look.at,
-        cwd: known.and_then(|known| known.cwd.clone()),
-        title: known.and_then(|known| known.title.clone()),
-        started: known.and_then(|known| known.started_at),
-        ..Around::default()
-    };
-    let id = (!key.is_unnamed()).then(|| key.id.clone());
-    let session = unrecorded((&key.agent, id), left, around);
-    let mut telling = Telling::new(key, &session, mark.clone());
-    telling.end(look.at, state);
-    (telling.told, telling.mark)
-}
-
-/// A session that has ended and left no record.
-fn unrecorded((agent, id): (&str, Option<String>), state: State, around: Around) -> Session {
-    let seen = Evidence {
-        agent: agent.to_owned(),
-        id,
-        record: Reading::Absent,
-        holders: Vec::new(),
-        lost: Vec::new(),
-        suspects: Vec::new(),
-        absence: None,
-        blind: None,
-        tool: Tool::NotAsked,
-        stop: None,
-        prompted: None,
-    };
-    Session::new(seen, Verdict { state, live: false, because: Vec::new() }, around)
-}
-
-/// A session of which our receipts alone know that it was there, and how it exited.
-pub fn witnessed(launch: &Launched, machine: &str) -> Option<Session> {
-    let exit = launch.exit?;
-    let state = match (exit.code, exit.signal) {
-        (Some(0), _) => State::Done,
-        (Some(code), _) => State::Failed(format!("exit code {code}")),
-        (None, _) => State::Died,
-    };
-    let around = Around {
-        host: machine.to_owned(),
-        now: exit.at,
-        started: Some(launch.at),
-        written: Some(launch.at),
-        launch: Some(launch.clone()),
-        ..Around::default()
-    };
-    Some(unrecorded((&launch.agent, launch.session.clone()), state, around))
-}
-
 #[derive(Serialize, Deserialize)]
 struct Written {
     #[serde(rename = "f")]
     floor: i64,
+    #[serde(rename = "a", default, skip_serializing_if = "Vec::is_empty")]
+    behind: Vec<(String, i64)>,
+    #[serde(rename = "i", default)]
+    news: Option<i64>,
     #[serde(rename = "s")]
     seen: i64,
     #[serde(rename = "w")]
@@ -311,6 +298,8 @@ struct Written {
     locks: Vec<LockRow>,
     #[serde(rename = "u", default)]
     fuses: Vec<FuseRow>,
+    #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
+    budgets: Vec<String>,
 }
 
 /// A lock: kind, directory, whose, since when, and its name among events.

@@ -15,6 +15,8 @@ pub struct Filter {
     pub agents: Vec<String>,
     states: Vec<Wanted>,
     groups: Vec<String>,
+    /// Sessions that make no progress, or those that do.
+    stalled: Vec<bool>,
     /// Directories, with all below them.
     pub dirs: Vec<PathBuf>,
 }
@@ -37,10 +39,15 @@ impl Filter {
                     self.states.push(wanted.ok_or_else(words)?);
                 }
                 "group" => self.groups.push(value.to_owned()),
+                "stalled" => {
+                    let wanted = value.parse();
+                    let wrong = |_| format!("stalled={value}: it is true or false");
+                    self.stalled.push(wanted.map_err(wrong)?);
+                }
                 "cwd" => self.dirs.push(PathBuf::from(value)),
                 _ => {
                     return Err(format!(
-                        "cannot filter by {name:?}: type, agent, state, group or cwd"
+                        "cannot filter by {name:?}: type, agent, state, stalled, group or cwd"
                     ));
                 }
             }
@@ -60,8 +67,10 @@ impl Filter {
             None => (None, None),
         };
         let agent = session.map(|session| &session.agent);
-        let agent = agent.or(lock.and_then(|lock| lock.agent.as_ref())).or(burnt);
+        let spent = event.budget.as_ref().map(|budget| &budget.agent);
+        let agent = agent.or(spent).or(lock.and_then(|lock| lock.agent.as_ref())).or(burnt);
         let group = session.and_then(|session| session.group.as_ref());
+        let stalled = session.map(|session| session.stall.is_some());
         let cwd = session.and_then(|session| session.cwd.as_ref());
         let dir = cwd.or(lock.map(|lock| &lock.directory)).or(place);
         let state = |wanted: &Wanted| match (wanted, event.after) {
@@ -73,6 +82,7 @@ impl Filter {
         (self.kinds.is_empty() || self.kinds.contains(&event.kind))
             && (self.agents.is_empty() || agent.is_some_and(|agent| self.agents.contains(agent)))
             && (self.states.is_empty() || self.states.iter().any(state))
+            && (self.stalled.is_empty() || stalled.is_some_and(|is| self.stalled.contains(&is)))
             && (self.groups.is_empty() || group.is_some_and(|group| self.groups.contains(group)))
             && (self.dirs.is_empty() || self.dirs.iter().any(is_in))
     }
@@ -104,8 +114,11 @@ mod tests {
         let kinds = [EventKind::Ended, EventKind::LockTaken, EventKind::LockReleased];
         assert_eq!((filter.kinds, filter.agents), (kinds.to_vec(), vec!["codex".to_owned()]));
         assert_eq!(read("type=session.*").unwrap().kinds.len(), 6);
+        assert_eq!(read("stalled=true").unwrap().stalled, [true]);
         assert_eq!(read("").unwrap(), Filter::default());
-        for wrong in ["type", "type=", "type=sess", "state=up", "pid=1", "type=session.endedx"] {
+        for wrong in
+            ["type", "type=", "type=sess", "state=up", "pid=1", "stalled=1", "type=session.endedx"]
+        {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

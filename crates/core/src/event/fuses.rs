@@ -62,7 +62,7 @@ impl Cursor {
 
     /// It cannot have been told before.
     fn is_new(&self, at: Timestamp) -> bool {
-        self.whole || at > self.floor
+        self.whole || at > self.news
     }
 
     fn fuse_event(&self, (kind, at): (EventKind, Timestamp), fuse: &Fuse, look: &Look) -> Event {
@@ -100,17 +100,7 @@ mod tests {
     }
 
     fn look(second: i64, fuses: &[Fuse]) -> Look {
-        Look {
-            at: at(second),
-            agents: Vec::new(),
-            full: true,
-            sessions: Vec::new(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: fuses.to_vec(),
-            machine: String::new(),
-        }
+        Look { full: true, fuses: fuses.to_vec(), ..Look::nothing(at(second)) }
     }
 
     fn told(events: &[Event]) -> Vec<(&'static str, String)> {

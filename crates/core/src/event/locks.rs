@@ -1,6 +1,6 @@
 //! Locks that came and went.
 
-use super::{Cursor, Look, event, hash};
+use super::{Cursor, Key, Look, Mark, event, hash};
 use crate::wire::{Event, EventKind, Lock, LockKind};
 use jiff::Timestamp;
 use std::path::PathBuf;
@@ -20,24 +20,28 @@ pub(super) struct Held {
 impl Cursor {
     /// Takes all that is locked as told.
     pub(super) fn hold(&mut self, look: &Look) {
-        let held: Vec<Held> = look.locks.iter().map(|lock| self.held(lock)).collect();
+        let held: Vec<Held> = self.now_held(look).into_iter().map(|(held, _)| held).collect();
         self.locks.extend(held);
+    }
+
+    /// Each lock once. A process that has named no session will lock under another name in a moment.
+    fn now_held<'a>(&self, look: &'a Look) -> Vec<(Held, &'a Lock)> {
+        let named = |lock: &&Lock| lock.kind == LockKind::Manual || lock.session_id.is_some();
+        let locks = look.locks.iter().filter(named);
+        let mut now: Vec<(Held, &Lock)> = locks.map(|lock| (self.held(lock), lock)).collect();
+        now.sort_by(|(a, _), (b, _)| (&a.directory, &a.whose).cmp(&(&b.directory, &b.whose)));
+        now.dedup_by(|(a, _), (b, _)| a.is(b));
+        now
     }
 
     /// What was locked and opened since.
     pub(super) fn locked(&mut self, look: &Look) -> Vec<Event> {
-        let mut now: Vec<(Held, &Lock)> =
-            look.locks.iter().map(|lock| (self.held(lock), lock)).collect();
-        now.sort_by(|(a, _), (b, _)| (&a.directory, &a.whose).cmp(&(&b.directory, &b.whose)));
-        now.dedup_by(|(a, _), (b, _)| a.is(b));
-        // A process that has named no session will lock under another name in a moment.
-        let named = |lock: &Lock| lock.kind == LockKind::Manual || lock.session_id.is_some();
-        now.retain(|(held, lock)| named(lock) && !is_unsettled(held, look));
+        let mut now = self.now_held(look);
+        now.retain(|(held, _)| !is_unsettled(held, look));
         let mut events = Vec::new();
         for held in self.locks.clone() {
-            let looked = held.kind == LockKind::Manual || look.agents.iter().any(|a| held.is_of(a));
             let stays = now.iter().any(|(other, _)| other.is(&held));
-            if looked && !stays && !is_unsettled(&held, look) {
+            if !stays && !is_unsettled(&held, look) && self.is_released(&held, look) {
                 self.locks.retain(|other| *other != held);
                 events.push(self.lock_event(EventKind::LockReleased, look.at, &held, None));
             }
@@ -47,7 +51,7 @@ impl Cursor {
                 continue;
             }
             self.locks.push(held.clone());
-            let new = held.kind == LockKind::Manual && held.since > self.floor;
+            let new = held.kind == LockKind::Manual && held.since > self.news;
             if !self.whole && !new {
                 continue; // it may have been there before
             }
@@ -55,6 +59,20 @@ impl Cursor {
             events.push(self.lock_event(EventKind::LockTaken, at, &held, Some(lock)));
         }
         events
+    }
+
+    /// It is known to be over, and not only unseen: its session is elsewhere or has ended.
+    fn is_released(&self, held: &Held, look: &Look) -> bool {
+        if held.kind == LockKind::Manual {
+            return look.people;
+        }
+        let own = |key: &&Key| held.is_by(key);
+        let mut found = look.sessions.iter().filter(|seen| own(&&seen.key)).peekable();
+        if found.peek().is_some() {
+            return found.all(|seen| !seen.session.live || seen.session.cwd.is_some());
+        }
+        let lives = |(key, mark): (&Key, &Mark)| own(&key) && !mark.is_over();
+        look.agents.iter().any(|agent| held.is_of(agent)) && !self.marks.iter().any(lives)
     }
 
     fn held(&self, lock: &Lock) -> Held {
@@ -98,6 +116,10 @@ impl Held {
         same == (other.kind, &other.directory, &other.whose) && !renewed
     }
 
+    fn is_by(&self, key: &Key) -> bool {
+        self.kind == LockKind::Session && format!("{}/{}", key.agent, key.id) == self.whose
+    }
+
     fn is_of(&self, agent: &str) -> bool {
         self.whose.strip_prefix(agent).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -120,8 +142,6 @@ impl Held {
 
 /// Its session is told of later, and the lock with it.
 fn is_unsettled(held: &Held, look: &Look) -> bool {
-    let of = |key: &super::Key| format!("{}/{}", key.agent, key.id) == held.whose;
-    held.kind == LockKind::Session
-        && (look.sessions.iter().any(|seen| !seen.settled && of(&seen.key))
-            || look.spared.iter().any(of))
+    look.sessions.iter().any(|seen| !seen.settled && held.is_by(&seen.key))
+        || look.spared.iter().any(|key| held.is_by(key))
 }

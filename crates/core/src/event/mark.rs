@@ -19,19 +19,21 @@ pub struct Key {
     pub agent: String,
     /// Its id, or the process that has named none.
     pub id: String,
-    /// Where, if ids of that agent are unique only there.
+    /// Where, if ids of that agent are unique only there and this one is not unique by itself.
     pub dir: Option<String>,
 }
 
 impl Key {
-    /// The key of a session; `local` says that its agent's ids are unique only per directory.
+    /// The key of a session; `local` says that ids that people choose for its agent are unique only per
+    /// directory.
     pub fn of(session: &Session, local: bool) -> Self {
         let place = |path: &Path| path.to_string_lossy().into_owned();
+        let chosen = local && session.id.as_deref().is_some_and(|id| !is_uuid(id));
         let unnamed = || session.process.as_ref().map(process).unwrap_or_default();
         Self {
             agent: session.agent.clone(),
             id: session.id.clone().unwrap_or_else(unnamed),
-            dir: session.cwd.as_deref().filter(|_| local && session.id.is_some()).map(place),
+            dir: session.cwd.as_deref().filter(|_| chosen).map(place),
         }
     }
 
@@ -44,6 +46,14 @@ impl Key {
     pub(super) fn is_process(&self, key: &ProcKey) -> bool {
         self.id == process(key)
     }
+}
+
+/// Nobody chose it, and it is the only one of its kind.
+fn is_uuid(id: &str) -> bool {
+    let parts: Vec<&str> = id.split('-').collect();
+    let sizes = parts.iter().map(|part| part.len());
+    let hex = |part: &&str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    sizes.eq([8, 4, 4, 4, 12]) && parts.iter().all(hex)
 }
 
 fn process(key: &ProcKey) -> String {
@@ -155,6 +165,12 @@ pub(super) fn shown(session: &Session) -> u32 {
         &text(&session.group),
         &text(&session.launch_id),
         &cwd.unwrap_or_default(),
-        if session.stall.is_some() { "stalled" } else { "" },
+        if session.halted {
+            "halted"
+        } else if session.stall.is_some() {
+            "stalled"
+        } else {
+            ""
+        },
     ])
 }

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     evidence::Need,
-    proof::Rule,
+    ident::ProcKey,
+    proof::{Rule, Source},
     wire::{Because, Event, EventKind, Session, StateName},
 };
 use jiff::Timestamp;
@@ -52,13 +53,13 @@ impl<'a> Telling<'a> {
         let opened = steps.iter().rposition(|step| step.what == What::Opened).filter(|_| runs);
         for (at, step) in steps.iter().enumerate() {
             if opened == Some(at) {
-                self.handed_over(step.at);
+                self.handed_over(step.at, look);
             }
             let last = at + 1 == steps.len() && !self.session.live;
             self.step(step, last);
         }
         self.mark.upto = seen.story.upto;
-        self.handed_over(look.at);
+        self.handed_over(look.at, look);
         self.now(look.at);
         self.mark.process = self.session.process.as_ref().map_or(0, holder);
         self.change(look.at);
@@ -125,27 +126,40 @@ impl<'a> Telling<'a> {
         if self.mark.live != Some(true) {
             return;
         }
+        // Another process had it loaded by then, and still has.
+        if let Some(other) = self.held_since(at) {
+            self.mark.process = holder(other);
+            return;
+        }
         let ended = is_ended(self.session.state);
-        self.end(at, if last && ended { self.session.state } else { self.left() });
+        self.end(at, if last && ended { self.session.state } else { left(self.mark.state) });
     }
 
-    /// Another process has it loaded than before, and that one no longer.
-    fn handed_over(&mut self, at: Timestamp) {
+    /// A process that lives, and surely had it loaded before this moment.
+    fn held_since(&self, at: Timestamp) -> Option<&'a ProcKey> {
+        let session = self.session;
+        let mut holders = session.process.iter().chain(&session.processes);
+        holders.find(|process| self.mark.is_held_by(process) || has_begun(session, process, at))
+    }
+
+    /// Another process has it loaded than before, and that one is gone.
+    fn handed_over(&mut self, at: Timestamp, look: &Look) {
         let lives = self.mark.live == Some(true) && self.session.live;
         // Its turn was left open by a process that came before this one.
         let stale = |because: &Because| because.rule == Rule::TurnOlderThanHolder;
-        let left = self.left() == StateName::Died && self.session.because.iter().any(stale);
-        if self.mark.is_handed_over(self.session) || lives && left {
-            self.end(at, self.left());
+        let left = left(self.mark.state);
+        let died = left == StateName::Died && self.session.because.iter().any(stale);
+        let other = self.mark.is_handed_over(self.session) || lives && died;
+        if other && look.shows_gone(&self.mark) {
+            self.end(at, left);
             self.alive(at, StateName::Idle);
         }
     }
 
-    /// How it ends if nothing else happens.
-    fn left(&self) -> StateName {
-        match self.mark.state {
-            Some(StateName::Working | StateName::Waiting) => StateName::Died,
-            _ => StateName::Done,
+    /// Nothing of it is found, though its process may live.
+    pub(super) fn lose(&mut self, at: Timestamp) {
+        if self.mark.state != Some(StateName::Unknown) {
+            self.say(EventKind::Changed, at, StateName::Unknown);
         }
     }
 
@@ -243,7 +257,8 @@ impl<'a> Telling<'a> {
             return;
         }
         if kind == EventKind::Waiting && !runs {
-            self.mark.counts.working += 1; // its turn began unseen
+            let working = &mut self.mark.counts.working;
+            *working = working.saturating_add(1); // its turn began unseen
         }
         self.mark.need = need;
         self.say(kind, at, state);
@@ -268,8 +283,9 @@ impl<'a> Telling<'a> {
     fn id(&mut self, kind: EventKind) -> String {
         let counts = &mut self.mark.counts;
         let next = |count: &mut u32| {
-            *count += 1;
-            Some(*count - 1)
+            let told = *count;
+            *count = told.saturating_add(1);
+            Some(told)
         };
         let count = match kind {
             EventKind::Working => next(&mut counts.working),
@@ -285,6 +301,7 @@ impl<'a> Telling<'a> {
             | EventKind::FuseCancelled
             | EventKind::FuseFired
             | EventKind::Gap
+            | EventKind::BudgetCrossed
             | EventKind::Cursor => None,
         };
         let since = if count.is_some() { self.mark.turn } else { self.mark.again };
@@ -292,6 +309,28 @@ impl<'a> Telling<'a> {
         let Key { agent, id, dir } = self.key;
         let dir = dir.as_deref().unwrap_or_default();
         hash::name(&[kind.name(), agent, id, dir, &since, &count.unwrap_or_default().to_string()])
+    }
+}
+
+/// The process was there before this moment; starts are told in whole seconds.
+fn has_begun(session: &Session, process: &ProcKey, at: Timestamp) -> bool {
+    let own = |because: &&Because| {
+        let named = matches!(&because.source, Source::Alive { process: one } if one == process);
+        because.rule == Rule::HolderAlive && named
+    };
+    let began = session.because.iter().filter(own).find_map(|because| because.at);
+    began.is_some_and(|began| began.as_second() < at.as_second())
+}
+
+/// How a session ends that was in this state, if nothing else is known of its end.
+pub(super) fn left(state: Option<StateName>) -> StateName {
+    match state {
+        Some(StateName::Working | StateName::Waiting) => StateName::Died,
+        Some(StateName::Idle) => StateName::Done,
+        Some(
+            known @ (StateName::Done | StateName::Failed | StateName::Stopped | StateName::Died),
+        ) => known,
+        Some(StateName::Unknown) | None => StateName::Unknown,
     }
 }
 

@@ -4,7 +4,9 @@ use super::{Candidate, Live, Survey};
 use crate::{
     agent::{About, Claim, Server, Trail},
     evidence::{Reading, Role, Suspect, Turn},
+    ident::ProcKey,
     proof::Source,
+    push::Push,
 };
 use std::path::Path;
 
@@ -13,15 +15,11 @@ impl Survey<'_> {
     pub(super) fn asked(&mut self, store: &Path) {
         for at in 0..self.live.len() {
             let process = &self.live[at];
-            let may_serve = match process.role {
-                Some(Role::Server | Role::Interactive) => process.uses(store),
-                Some(Role::Headless | Role::Piped | Role::Background) | None => false,
-            };
-            if !may_serve {
+            if !process.may_serve(store) {
                 continue;
             }
             let (key, serves) = (process.key.clone(), process.serves());
-            let server = Server { process: &key, since: process.since };
+            let server = Server { process: &key, since: process.since, serves };
             match self.agent.serves(self.host, store, &server) {
                 Ok(None) => {}
                 Ok(Some(claims)) => {
@@ -38,6 +36,28 @@ impl Survey<'_> {
                 }
             }
         }
+    }
+
+    /// Live processes that may serve, and how each tells of changes unasked, if it does. Of those that
+    /// are `known` nothing is asked.
+    pub fn tellers(&self, known: impl Fn(&ProcKey) -> bool) -> Vec<Teller> {
+        let mut tellers: Vec<Teller> = Vec::new();
+        for process in &self.live {
+            let stores: Vec<_> = self.stores.iter().filter(|at| process.may_serve(at)).collect();
+            if stores.is_empty() || tellers.iter().any(|one| one.process == process.key) {
+                continue;
+            }
+            let serves = process.serves();
+            let server = Server { process: &process.key, since: process.since, serves };
+            let push = match known(&process.key) {
+                true => None,
+                false => {
+                    stores.iter().find_map(|store| self.agent.pushes(self.host, store, &server))
+                }
+            };
+            tellers.push(Teller { process: process.key.clone(), serves, push });
+        }
+        tellers
     }
 
     /// A process that holds a session holds those it spawned since the process began, and theirs.
@@ -90,7 +110,25 @@ impl Survey<'_> {
     }
 }
 
+/// A live process that may tell of changes unasked.
+pub struct Teller {
+    /// Which.
+    pub process: ProcKey,
+    /// It is a server, and will listen if it does not yet.
+    pub serves: bool,
+    /// How it tells, if it does and was not known before.
+    pub push: Option<Push>,
+}
+
 impl Live {
+    /// It may answer for this store.
+    fn may_serve(&self, store: &Path) -> bool {
+        match self.role {
+            Some(Role::Server | Role::Interactive) => self.judged && self.uses(store),
+            Some(Role::Headless | Role::Piped | Role::Background) | None => false,
+        }
+    }
+
     pub(super) fn as_suspect(&self) -> Suspect {
         Suspect { key: self.key.clone(), since: self.since, silent: self.silent.clone() }
     }

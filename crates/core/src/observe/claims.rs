@@ -16,6 +16,7 @@ impl Survey<'_> {
         let claims = match self.agent.claims(self.host, store) {
             Ok(claims) => claims,
             Err(why) => {
+                self.unread = true;
                 self.unclear.push(store.to_owned());
                 return self.problem(store.to_owned(), why);
             }
@@ -131,6 +132,7 @@ impl Survey<'_> {
             since: table.since(key.start),
             role,
             shared: role == Some(Role::Server),
+            halted: false,
             trail,
             says: claim.about.says.clone(),
             key,

@@ -28,8 +28,12 @@ impl Survey<'_> {
         };
         let listing = match self.agent.list(self.host, store) {
             Ok(listing) => listing,
-            Err(why) => return self.problem(store.to_owned(), why),
+            Err(why) => {
+                self.unread = true;
+                return self.problem(store.to_owned(), why);
+            }
         };
+        self.partial |= !listing.problems.is_empty();
         for trouble in listing.problems {
             self.problem(trouble.path, trouble.why);
         }
@@ -246,6 +250,10 @@ impl Survey<'_> {
     fn holders(&self, candidate: &Candidate, record: &Reading) -> Vec<Holder> {
         let spawned = matches!(record, Reading::Read(record) if record.parent.is_some());
         let mut holders = candidate.holders.clone();
+        if let Ok(table) = self.host.table() {
+            let halts = |key: &ProcKey| table.of(key).is_some_and(|one| one.halted);
+            holders.iter_mut().for_each(|holder| holder.halted = halts(&holder.key));
+        }
         holders.sort_by(|a, b| a.key.cmp(&b.key));
         for holder in holders.iter_mut().filter(|_| spawned) {
             let held = |other: &&Candidate| other.holders.iter().any(|one| one.key == holder.key);

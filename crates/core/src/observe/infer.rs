@@ -86,7 +86,15 @@ impl Survey<'_> {
         let mut candidate = Candidate::new(store, None);
         candidate.about.cwd = self.host.cwd(&key).ok();
         let since = table.since(key.start);
-        candidate.hold(Holder { key, since, role: None, shared: false, trail, says: None });
+        candidate.hold(Holder {
+            key,
+            since,
+            role: None,
+            shared: false,
+            halted: false,
+            trail,
+            says: None,
+        });
         self.candidates.push(candidate);
     }
 
@@ -234,6 +242,7 @@ impl Survey<'_> {
                 since: process.since,
                 role: process.role,
                 shared: false,
+                halted: false,
                 trail: Source::Alive { process: process.key.clone() },
                 says: None,
             });

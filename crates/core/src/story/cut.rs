@@ -15,18 +15,21 @@ use std::{
     net::SocketAddr,
     ops::Range,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// A host, but for this file.
 pub(super) struct Cut<'a> {
     pub(super) host: &'a dyn Host,
     pub(super) path: &'a Path,
+    /// The file: opened for each line of it, it would wake whoever watches it as often.
+    pub(super) file: &'a Arc<dyn Bytes>,
     /// Where it begins and ends.
     pub(super) part: Range<u64>,
 }
 
 /// A part of a file.
-struct Short(Box<dyn Bytes>, Range<u64>);
+struct Short(Arc<dyn Bytes>, Range<u64>);
 
 impl Bytes for Short {
     fn size(&self) -> u64 {
@@ -51,8 +54,10 @@ impl Files for Cut<'_> {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
-        let file = self.host.open(path)?;
-        Ok(if path == self.path { Box::new(Short(file, self.part.clone())) } else { file })
+        match path == self.path {
+            true => Ok(Box::new(Short(Arc::clone(self.file), self.part.clone()))),
+            false => self.host.open(path),
+        }
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {

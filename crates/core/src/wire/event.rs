@@ -1,6 +1,6 @@
 //! What `events` answers: one line for each thing that happened.
 
-use super::{Fuse, Lock, Session, StateName};
+use super::{Fuse, Lock, Overrun, Session, StateName};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -44,6 +44,9 @@ pub enum EventKind {
     /// The time of a fuse came, and what it is for was done, or tried.
     #[serde(rename = "fuse.fired")]
     FuseFired,
+    /// A session used more than its budget allows, and what is to be done then was done, or tried.
+    #[serde(rename = "budget.crossed")]
+    BudgetCrossed,
     /// Nobody watched for a while: what came and went meanwhile without a trace is not told.
     #[serde(rename = "gap")]
     Gap,
@@ -54,7 +57,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Started,
         Self::Working,
         Self::Waiting,
@@ -67,6 +70,7 @@ impl EventKind {
         Self::FuseExtended,
         Self::FuseCancelled,
         Self::FuseFired,
+        Self::BudgetCrossed,
         Self::Gap,
         Self::Cursor,
     ];
@@ -86,6 +90,7 @@ impl EventKind {
             Self::FuseExtended => "fuse.extended",
             Self::FuseCancelled => "fuse.cancelled",
             Self::FuseFired => "fuse.fired",
+            Self::BudgetCrossed => "budget.crossed",
             Self::Gap => "gap",
             Self::Cursor => "cursor",
         }
@@ -123,6 +128,9 @@ pub struct Event {
     /// The fuse, as it is now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fuse: Option<Fuse>,
+    /// What was crossed of a budget, and whose it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Overrun>,
     /// Of a gap: since when nobody watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Timestamp>,

@@ -1,6 +1,7 @@
 //! What programs read: the shapes of `--json`. Fields are added, never renamed.
 
 mod answers;
+mod budgets;
 mod changes;
 mod config;
 mod control;
@@ -22,6 +23,7 @@ pub use answers::{
     Asked, Certificate, Death, HookRun, Messages, OneSession, Orphan, Problem, Sessions, Stops,
     Unstopped,
 };
+pub use budgets::{Amounts, Budget, Budgets, Crossed, Overrun};
 pub use changes::{ChangedFile, Changes, Compared, Comparison, Difference, Since};
 pub use config::{Config, ConfigFile, ConfigFiles, FileState, Layer, Setting};
 pub use control::{Attach, Decided, Decision, Delivered, Delivery, Proof};

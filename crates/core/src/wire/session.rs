@@ -1,6 +1,6 @@
 //! One session, as programs see it.
 
-use super::{Hook, Stall, StateName, Status, hooks, stall};
+use super::{Budget, Hook, Stall, StateName, Status, hooks, stall};
 use crate::{
     derive::{self, State, Verdict},
     evidence::{Evidence, Holder, Need, Reading, Record, Role, Tokens, Turn},
@@ -74,6 +74,9 @@ pub struct Session {
     /// The process serves other sessions too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+    /// A signal halted the process (SIGSTOP, Ctrl-Z): whatever its state, it does nothing until it goes on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub halted: bool,
     /// This machine.
     pub host: String,
     /// Where it works.
@@ -135,6 +138,9 @@ pub struct Session {
     /// That moment has passed, and it is still alive: nobody is there to end it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overdue: bool,
+    /// How much it may use, where a person said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Box<Budget>>,
     /// It makes no progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall: Option<Stall>,
@@ -202,6 +208,7 @@ impl Session {
             process: first.map(|holder| holder.key.clone()),
             kind: first.and_then(|holder| holder.role),
             shared: holders.iter().any(|holder| holder.shared),
+            halted: holders.iter().any(|holder| holder.halted),
             processes: several(holders),
             host: around.host,
             cwd: record.cwd.or(around.cwd),
@@ -224,6 +231,7 @@ impl Session {
             log: None,
             deadline: None,
             overdue: false,
+            budget: None,
             stall: None,
             hooks: Vec::new(),
             callback: None,

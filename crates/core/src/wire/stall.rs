@@ -37,8 +37,36 @@ pub enum Doing {
     Quiet,
 }
 
+impl Doing {
+    /// As people say it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Tool => "in a tool",
+            Self::Retrying => "retrying",
+            Self::Quiet => "quiet",
+        }
+    }
+}
+
+impl Session {
+    /// Why nothing comes of it whatever its state, for people: a signal halted it, or it makes no progress.
+    pub fn stuck(&self) -> Option<String> {
+        let stalled = |stall: &Stall| {
+            let since = stall.since.strftime("%Y-%m-%d %H:%M:%SZ");
+            format!("stalled: {} since {since}", stall.doing.words())
+        };
+        match self.halted {
+            true => Some("halted".to_owned()),
+            false => self.stall.as_ref().map(stalled),
+        }
+    }
+}
+
 /// What stalls a session at that time, if its turn is open and nothing came of it for long.
 pub(super) fn of(session: &Session, turn: &Turn, now: Timestamp) -> Option<Stall> {
+    if session.halted {
+        return None; // it was told to do nothing
+    }
     let since = session.updated_at.filter(|at| now.duration_since(*at) >= QUIET)?;
     let after = match turn {
         Turn::Open { pending: Pending::Retry(why), .. } => Some(why.clone()),
@@ -53,4 +81,13 @@ pub(super) fn of(session: &Session, turn: &Turn, now: Timestamp) -> Option<Stall
         (Some(_), _) | (None, _) => return None,
     };
     Some(Stall { since, doing, after })
+}
+
+impl Session {
+    /// When its turn will have come to nothing for long, if nothing comes until then.
+    pub fn stalls_at(&self) -> Option<Timestamp> {
+        let runs = self.live && !self.halted && self.state == StateName::Working;
+        let since = self.updated_at.filter(|_| runs && self.stall.is_none())?;
+        since.checked_add(QUIET).ok()
+    }
 }

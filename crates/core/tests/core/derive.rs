@@ -3,7 +3,7 @@
 use crate::some;
 use agentctl_core::{
     derive::{Idle, State, derive},
-    evidence::{Ending, Evidence, Holder, Reading, Record, Role, Tool, Turn},
+    evidence::{Ending, Evidence, Holder, Reading, Record, Role, Turn},
     ident::ProcKey,
     proof::{Rule, Source},
 };
@@ -121,21 +121,15 @@ fn launched(turn: Option<Turn>) -> Evidence {
         since: second(10),
         role: Some(Role::Piped),
         shared: false,
+        halted: false,
         trail: trail.clone(),
         says: None,
     };
     Evidence {
-        agent: "pi".into(),
-        id: Some("id".into()),
         record: turn.map_or(Reading::Absent, |turn| Reading::Read(Box::new(Record::of(turn)))),
         holders: vec![holder],
-        lost: Vec::new(),
-        suspects: Vec::new(),
-        absence: None,
-        blind: None,
-        tool: Tool::NotAsked,
-        stop: None,
         prompted: Some((key, trail)),
+        ..Evidence::none("pi", Some("id".into()))
     }
 }
 

@@ -1,11 +1,13 @@
 //! What is told of any history, by watchers that miss things and are killed at any line.
 
+mod ends;
 mod world;
 
 use agentctl_core::{
     event::Cursor,
     wire::{Event, EventKind},
 };
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use world::{Happening, World, at, facts};
@@ -119,11 +121,65 @@ proptest! {
         }
     }
 
-    /// Any text is a cursor or is refused.
+    /// Any text is refused that is no cursor.
     #[test]
-    fn any_text_is_read_or_refused(text in "(c1\\.)?[A-Za-z0-9_.-]{0,40}") {
-        if let Ok(cursor) = Cursor::from_text(&text) {
-            prop_assert_eq!(Cursor::from_text(&cursor.to_text()), Ok(cursor));
+    fn any_text_is_refused(text in "(c1\\.)?[A-Za-z0-9_.-]{0,40}") {
+        prop_assert!(Cursor::from_text(&text).is_err());
+    }
+
+    /// A cursor that somebody changed is refused, or is one, from which all can be told.
+    #[test]
+    fn a_changed_cursor_is_read_or_refused(
+        history in facts(20),
+        (whole, at) in any::<(bool, prop::sample::Index)>(),
+        (byte, number) in (0x20..0x7fu8, prop::sample::select(NUMBERS)),
+    ) {
+        let mut world = World::new(true);
+        let mut cursor = Cursor::now(&world.look(&Cursor::since(world::at(0)), true));
+        for fact in &history {
+            world.happen(*fact);
+            cursor.tell(&world.look(&cursor, true));
+        }
+        let text = cursor.to_text();
+        let json = URL_SAFE_NO_PAD.decode(&text["c1.".len()..]).expect("our own text");
+        let json = if whole { renumbered(&json, at, number) } else { rewritten(json, at, byte) };
+        let text = format!("c1.{}", URL_SAFE_NO_PAD.encode(json));
+        if let Ok(mut cursor) = Cursor::from_text(&text) {
+            prop_assert_eq!(Cursor::from_text(&cursor.to_text()), Ok(cursor.clone()));
+            let told = cursor.tell(&world.look(&cursor, true));
+            prop_assert!(told.iter().all(|event| Cursor::from_text(&event.cursor).is_ok()));
         }
     }
+}
+
+/// Numbers that stand at some edge.
+const NUMBERS: &[i128] = &[
+    0,
+    1,
+    -1,
+    u32::MAX as i128,
+    u32::MAX as i128 - 1,
+    i64::MAX as i128,
+    i64::MIN as i128,
+    u64::MAX as i128,
+];
+
+fn rewritten(mut json: Vec<u8>, at: prop::sample::Index, byte: u8) -> Vec<u8> {
+    let at = at.index(json.len());
+    json[at] = byte;
+    json
+}
+
+/// With another number in the place of one.
+fn renumbered(json: &[u8], at: prop::sample::Index, number: i128) -> Vec<u8> {
+    let text = std::str::from_utf8(json).expect("our own text");
+    let starts = |(at, _): &(usize, char)| {
+        let before = text[..*at].chars().next_back();
+        text[*at..].starts_with(|c: char| c.is_ascii_digit())
+            && before.is_some_and(|c| matches!(c, '[' | ',' | ':'))
+    };
+    let starts: Vec<usize> = text.char_indices().filter(starts).map(|(at, _)| at).collect();
+    let start = starts[at.index(starts.len())];
+    let rest = text[start..].trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{}{number}{rest}", &text[..start]).into_bytes()
 }

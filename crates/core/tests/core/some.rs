@@ -30,6 +30,7 @@ fn source() -> impl Strategy<Value = Source> {
         Just(Source::File { path: "/b".into(), shows: "y".into() }),
         key().prop_map(|process| Source::Alive { process }),
         key().prop_map(|process| Source::Gone { process }),
+        key().prop_map(|process| Source::Halted { process }),
         (1u32..5).prop_map(|pid| Source::Lock { path: "/c".into(), pid }),
         Just(Source::NoLock { path: "/c".into() }),
         (1u32..5).prop_map(|pid| Source::OpenFile { path: "/d".into(), pid }),
@@ -98,8 +99,16 @@ pub(crate) fn holder() -> impl Strategy<Value = Holder> {
     ];
     let say = prop_oneof![Just(Say::Busy), need().prop_map(Say::Waiting), Just(Say::Idle)];
     let says = option::of((say, source()));
-    (key(), moment(), option::of(role), any::<bool>(), source(), says).prop_map(
-        |(key, since, role, shared, trail, says)| Holder { key, since, role, shared, trail, says },
+    (key(), moment(), option::of(role), any::<[bool; 2]>(), source(), says).prop_map(
+        |(key, since, role, [shared, halted], trail, says)| Holder {
+            key,
+            since,
+            role,
+            shared,
+            halted,
+            trail,
+            says,
+        },
     )
 }
 

@@ -154,26 +154,11 @@ pub(super) fn cursors(input: &[u8]) {
     assert_eq!(Cursor::from_text(&cursor.to_text()).as_ref(), Ok(&cursor));
     let _ = (cursor.here(), cursor.gap(Timestamp::UNIX_EPOCH));
     for full in [false, true] {
-        let mut look = nothing(full);
-        look.agents = cursor.marks.keys().map(|key| key.agent.clone()).collect();
+        let agents = cursor.marks.keys().map(|key| key.agent.clone()).collect();
+        let look = Look { full, agents, ..Look::nothing(Timestamp::UNIX_EPOCH) };
         for event in cursor.tell(&look) {
             assert!(Cursor::from_text(&event.cursor).is_ok(), "{event:?}");
         }
-    }
-}
-
-/// A look that sees nothing.
-fn nothing(full: bool) -> Look {
-    Look {
-        at: Timestamp::UNIX_EPOCH,
-        agents: Vec::new(),
-        full,
-        sessions: Vec::new(),
-        spared: Vec::new(),
-        missed: Vec::new(),
-        locks: Vec::new(),
-        fuses: Vec::new(),
-        machine: "here".to_owned(),
     }
 }
 

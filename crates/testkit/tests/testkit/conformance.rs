@@ -4,6 +4,7 @@
 //! [`agentctl_testkit::fixture`]) and `expected.json`, written by hand ([`expected::Expected`]).
 //! A new agent needs fixtures only.
 
+mod budgets;
 mod compare;
 mod expected;
 mod facts;

@@ -58,7 +58,7 @@ pub(in crate::cli) struct Figures {
     /// `metrics.addr` says
     #[arg(long, value_name = "ADDRESS")]
     metrics_addr: Option<SocketAddr>,
-    /// Other machines may read them, too
+    /// Allow addresses other machines can reach
     #[arg(long, requires = "metrics_addr")]
     metrics_remote: bool,
 }
@@ -89,7 +89,7 @@ pub(in crate::cli) struct Unit {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct UnitFile {
-    /// Even if somebody else wrote the file that is there
+    /// Overwrite or remove a file that agentctl did not write
     #[arg(long)]
     pub(in crate::cli) force: bool,
     /// For whom, if not for the supervisor of this system

@@ -51,7 +51,7 @@ pub(in crate::cli) struct FuseSet {
     /// How long the script may take; 5m without it
     #[arg(long, value_name = "DURATION", requires = "script", allow_hyphen_values = true, value_parser = duration)]
     pub(in crate::cli) script_timeout: Option<Duration>,
-    /// A word for people
+    /// Label shown in `fuse list`
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) label: Option<String>,
     /// Print JSON
@@ -61,7 +61,7 @@ pub(in crate::cli) struct FuseSet {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum OnExpire {
-    /// Nothing else
+    /// Only record an event
     Event,
     /// Every webhook is told
     Webhook,

@@ -1,6 +1,6 @@
 //! Words of the commands that start an agent.
 
-use super::{Hooks, InTree, agent_names, duration, slots::Slots};
+use super::{Hooks, InTree, agent_names, budget::Most, duration, slots::Slots};
 use agentctl_core::launch::Permission;
 use clap::{
     Args,
@@ -64,6 +64,8 @@ pub(in crate::cli) struct What {
     /// End it after this long: 90s, 10m, 2h
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration)]
     pub(in crate::cli) timeout: Option<Duration>,
+    #[command(flatten)]
+    pub(in crate::cli) most: Most,
     /// A variable for it, as NAME=VALUE (may be repeated)
     #[arg(long, value_name = "K=V", value_parser = pair)]
     pub(in crate::cli) env: Vec<(String, String)>,

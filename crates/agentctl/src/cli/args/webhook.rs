@@ -23,7 +23,7 @@ impl Webhook {
 pub(in crate::cli) enum WebhookCommand {
     /// Show who is told what happens, and what waits for them
     List(Which),
-    /// Send a signed message of no meaning to each, and say what came back
+    /// Send a test message to each (signed if a secret is set), and say what came back
     Test(WebhookTest),
     /// Try again what was given up because they refused it
     Retry(Which),

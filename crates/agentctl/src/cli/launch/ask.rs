@@ -2,11 +2,18 @@
 
 use super::super::args::What;
 use crate::{
+    amounts,
     config::{Config, Key},
     ops::launch::{Ask, Errands, Place},
     view,
 };
-use agentctl_core::{agent::Agent, agents, launch::Permission, receipt::Callback};
+use agentctl_core::{
+    agent::Agent,
+    agents,
+    budget::{Limits, OnBudget, Order},
+    launch::Permission,
+    receipt::Callback,
+};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// An ask without a prompt and a place.
@@ -25,6 +32,7 @@ pub(super) fn ask(what: &What, agent: &'static dyn Agent, config: &Config) -> As
         group: what.group.clone().or_else(|| text(Key::Group)),
         force: what.force,
         timeout: what.timeout.or_else(|| config.time(Key::Timeout)),
+        budget: budget(what, agent, config),
         env: environment(what, agent, config),
         permission: permission.and_then(Permission::named).unwrap_or_default(),
         system: None,
@@ -39,6 +47,39 @@ pub(super) fn ask(what: &What, agent: &'static dyn Agent, config: &Config) -> As
         place: Place::Given,
         earlier: None,
     }
+}
+
+/// Limits that are given, and where they say nothing those that are configured. What is configured is for all
+/// agents: what cannot be kept for one is not heeded there.
+fn budget(what: &What, agent: &dyn Agent, config: &Config) -> Option<Order> {
+    let given = what.most.order();
+    let mut set = configured(config);
+    if given.limits.cost.is_none() && set.limits.cost.is_some() && !agent.card().costs {
+        set.limits.cost = None;
+        unheeded(Key::MaxCost, agent, "it writes down no cost");
+    }
+    let limits = given.limits.over(set.limits);
+    if limits.is_none() {
+        return None;
+    }
+    let held = given.action.is_none() && set.action == Some(OnBudget::Hold);
+    if held && agent.hosted().is_some() {
+        set.action = None;
+        unheeded(Key::OnBudget, agent, "its server runs its sessions");
+    }
+    Some(Order { limits, action: given.action.or(set.action) })
+}
+
+fn configured(config: &Config) -> Order {
+    let amount = |key, read: fn(&str) -> Result<u64, String>| read(config.text(key)?).ok();
+    let idle = config.time(Key::IdleTimeout).map(|time| time.as_millis());
+    let limits = Limits {
+        cost: amount(Key::MaxCost, amounts::cost),
+        tokens: amount(Key::MaxTokens, amounts::tokens),
+        turns: amount(Key::MaxTurns, amounts::turns),
+        idle: idle.and_then(|time| u64::try_from(time).ok()),
+    };
+    Order { limits, action: config.text(Key::OnBudget).and_then(OnBudget::named) }
 }
 
 /// The agent that is meant where none is named.

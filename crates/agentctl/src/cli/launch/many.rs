@@ -2,7 +2,7 @@
 
 use super::{
     ask::{ask, usual_model},
-    config, cwd, is_uncreated,
+    config, cwd, is_limited, is_uncreated,
     prompt::prompt,
     wait,
 };
@@ -96,6 +96,7 @@ impl<'a> Several<'a> {
     /// Starts all of them, or shows how they would be started.
     pub(super) fn launch(self) -> Outcome {
         let what = &self.args.what;
+        self.slots.iter().try_for_each(|slot| is_limited(&slot.ask, what))?;
         if what.dry_run {
             return self.show();
         }
@@ -113,6 +114,9 @@ impl<'a> Several<'a> {
         let mut slots: Vec<wire::Slot> = self.slots.iter().zip(begun).map(told).collect();
         if progress.is_some() {
             notes(&slots).iter().for_each(|text| view::note(text));
+            if self.slots.iter().any(|slot| slot.ask.budget.is_some()) {
+                crate::cli::budget::unkept();
+            }
         }
         let good = !what.wait || self.wait(&mut slots)?;
         let sessions =

@@ -114,6 +114,7 @@ fn process(pid: u32, line: &[u8]) -> Told<Process> {
         start: seen.start,
         comm: String::from_utf8_lossy(line.comm).into_owned(),
         zombie: seen.zombie,
+        halted: seen.halted,
         forked: seen.forked,
     })
 }

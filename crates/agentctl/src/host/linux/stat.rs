@@ -20,6 +20,8 @@ pub(super) struct Numbers {
     pub(super) parent: u32,
     pub(super) start: u64,
     pub(super) zombie: bool,
+    /// By a signal; not one that is traced.
+    pub(super) halted: bool,
     /// On its way out: no longer all there, not yet a zombie.
     pub(super) exiting: bool,
     pub(super) forked: bool,
@@ -51,7 +53,8 @@ impl<'a> Line<'a> {
         // A main thread that ended before the others looks like a zombie; the process lives on.
         let zombie = matches!(state, b'Z' | b'X' | b'x') && threads <= 1;
         let (exiting, forked) = (flags & EXITING != 0, flags & FORKED != 0);
-        Some(Numbers { parent, start, zombie, exiting, forked })
+        let halted = state == b'T';
+        Some(Numbers { parent, start, zombie, halted, exiting, forked })
     }
 
     fn fields(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
@@ -73,8 +76,14 @@ mod tests {
     #[test]
     fn a_name_may_hold_brackets_and_newlines() {
         let line = Line::parse(LINE).expect("a line");
-        let numbers =
-            Numbers { parent: 12, start: 991, zombie: false, exiting: false, forked: true };
+        let numbers = Numbers {
+            parent: 12,
+            start: 991,
+            zombie: false,
+            halted: false,
+            exiting: false,
+            forked: true,
+        };
         assert_eq!((line.comm, line.numbers()), (&b") Z 1 (\n"[..], Some(numbers)));
         assert_eq!(line.field(22), Some(991));
     }
@@ -87,6 +96,19 @@ mod tests {
             Line::parse(line.as_bytes()).and_then(|line| line.numbers()).map(|seen| seen.zombie)
         };
         assert_eq!((zombie(1), zombie(2)), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn one_that_a_signal_halted_is_no_zombie() {
+        let seen = |state| {
+            let line = format!("7 (x) {state} 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 5 0");
+            let seen = Line::parse(line.as_bytes()).and_then(|line| line.numbers());
+            seen.map(|seen| (seen.halted, seen.zombie))
+        };
+        assert_eq!(
+            ['S', 'T', 't'].map(seen),
+            [Some((false, false)), Some((true, false)), Some((false, false))]
+        );
     }
 
     #[test]

@@ -32,6 +32,7 @@ fn a_hostile_name_changes_nothing() {
         start: key.start,
         comm: name.to_owned(),
         zombie: false,
+        halted: false,
         forked: false,
     };
     assert_eq!(seen, expected);

@@ -1,7 +1,7 @@
 //! Whoever is killed, wherever: each event is told at least once, and those of a session in order.
 
 use super::{
-    super::{Post, outbox::Limits, post::Step, send::Outcome},
+    super::{Post, message::Message, outbox::Limits, post::Step, send::Outcome, tries::Failed},
     at, ended, notices, target,
 };
 use crate::config::Format;
@@ -79,9 +79,22 @@ impl World<'_> {
         }
         let new = &self.happened[from..];
         if let Some(after) = killed_after {
-            self.post().put(&notices(&new[..after.min(count)])).expect("a disk");
+            let (whole, rest) = new.split_at(after.min(count));
+            self.post().put(&notices(whole)).expect("a disk");
+            if let Some(half) = rest.first() {
+                self.half_written(half);
+            }
         }
         self.post().put(&notices(new)).expect("a disk");
+    }
+
+    /// What a process leaves that is killed within a message: its beginning, under the name of a draft.
+    fn half_written(&self, event: &Event) {
+        let queue = self.state.join("outbox/--url/queue");
+        fs::create_dir_all(&queue).expect("a disk");
+        let id = &event.id;
+        let draft = queue.join(format!("9999999999999999-s-{id}.7-0.draft"));
+        fs::write(draft, "{\"schema\":1,\"at\":").expect("a disk");
     }
 
     /// One step; the process that makes it may not live to write down how it ended.
@@ -205,6 +218,68 @@ fn bytes_are_bounded_too_and_the_newest_stays() {
     assert!(
         told[0].message.ends_with(&format!("there was no room, and {} were dropped", 20 - left))
     );
+}
+
+#[test]
+fn a_long_message_is_told_and_one_that_is_too_long_is_in_nobody_s_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limits = Limits { bytes: 100 << 10, ..Limits::USUAL };
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Event), limits);
+    let long = |id: &str, size: usize| {
+        let mut event = ended(id, "s");
+        event.session.as_mut().expect("a session").prompt = Some("x".repeat(size));
+        event
+    };
+    let events = [long("e1", 70 << 10), long("e2", 200 << 10), ended("e3", "s")];
+    let told = post.put(&notices(&events)).expect("it fits");
+    assert!(told[0].message.ends_with("there was no room, and 1 were dropped"), "{told:?}");
+    assert_eq!(post.summary().dropped.map(|dropped| dropped.count), Some(1));
+    let (mut tries, mut heard) = (post.tries(), Vec::new());
+    let mut send = |id: &str, message: &Message| {
+        heard.push((id.to_owned(), message.body.len() > 70 << 10));
+        Outcome::Heard(None)
+    };
+    while post.step(&mut tries, at(0), &mut send, &mut |_| {}).expect("a disk") == Step::On {}
+    assert_eq!(heard, [("e1".to_owned(), true), ("e3".to_owned(), false)]);
+}
+
+/// Whatever lies there.
+#[test]
+fn folders_stay_small_and_what_goes_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limits = Limits { done: 2, failed: 2, ..Limits::USUAL };
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Old), limits);
+    let run = |outcome: &Outcome, from: usize| {
+        let events: Vec<Event> =
+            (from..from + 5).map(|number| ended(&format!("e{number}"), "s")).collect();
+        post.put(&notices(&events)).expect("a disk");
+        let mut send = |_: &str, _: &_| outcome.clone();
+        let mut tries = post.tries();
+        while post.step(&mut tries, at(0), &mut send, &mut |_| {}).expect("a disk") == Step::On {}
+    };
+    run(&Outcome::Gone("it answers 410".to_owned()), 0);
+    let summary = post.summary();
+    assert_eq!((summary.failed, summary.dropped.map(|dropped| dropped.count)), (2, Some(3)));
+    run(&Outcome::Heard(None), 5);
+    let own = folder.path().join("outbox/--url");
+    fs::write(own.join("queue").join(format!("{}-s-hostile.json", u64::MAX)), "{}")
+        .expect("a file");
+    post.put(&notices(&[ended("e10", "s"), ended("e11", "s")])).expect("a disk");
+    assert_eq!(fs::read_dir(own.join("done")).expect("a folder").count(), 2);
+    assert_eq!(post.summary().waiting, 3);
+}
+
+#[test]
+fn many_sessions_that_are_refused_are_remembered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Old), Limits::USUAL);
+    post.put(&notices(&[ended("e1", "s")])).expect("a disk");
+    let mut tries = post.tries();
+    for lane in 0..1500 {
+        tries.failed(&format!("lane{lane}"), Failed::It, (at(0), 0.0));
+    }
+    post.remember(&tries).expect("it fits");
+    assert_eq!(post.tries(), tries);
 }
 
 #[test]

@@ -5,16 +5,20 @@ use super::{
         Notice, Post,
         message::{Words, message},
         outbox::Limits,
-        post::Step,
+        post::{Step, lane},
         send::{Address, Outcome, send},
         tries::{REFUSALS, Tries},
     },
-    at, ended, event, notices,
+    at, ended, event, fuse, notices,
     server::{Does, Server},
     session, target,
 };
-use crate::config::{Format, Secret};
-use agentctl_core::wire::{EventKind, Problem};
+use crate::config::{Format, Secret, Webhook};
+use agentctl_core::{
+    event::Filter,
+    fuse::Target,
+    wire::{Doing, EventKind, Problem, Session, Stall, StateName},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -52,10 +56,12 @@ fn the_words_of_1_x_are_kept() {
 }
 
 #[test]
-fn the_new_words_are_those_of_events() {
+fn the_new_words_are_those_of_events_without_what_lives_elsewhere() {
     let event = ended("e1", "s1");
     let told = message(&event, Words::Format(Format::Event));
-    assert_eq!(told.body, serde_json::to_string(&event).expect("JSON"));
+    let mut expected = json!(event);
+    expected.as_object_mut().and_then(|fields| fields.remove("cursor")).expect("events have one");
+    assert_eq!(serde_json::from_str::<Value>(&told.body).expect("JSON"), expected);
     assert_eq!((told.kind.as_str(), told.urgent), ("session.ended", true));
 }
 
@@ -71,6 +77,26 @@ fn people_are_told_in_a_line_that_orders_nothing() {
 }
 
 #[test]
+fn a_stall_is_told_as_one() {
+    let stall = Stall { since: at(0), doing: Doing::Quiet, after: None };
+    let one = Session { state: StateName::Working, ..session("s1") };
+    let line = |session| message(&event(EventKind::Changed, "e1", Some(session)), Words::Desktop);
+    assert!(line(one.clone()).body.starts_with("codex s1 session.changed, in /work"));
+    let slow = Session { stall: Some(stall), ..one.clone() };
+    let mut filter = Filter::default();
+    filter.add("stalled=true").expect("a filter");
+    let keeps =
+        |session: &Session| filter.keeps(&event(EventKind::Changed, "e1", Some(session.clone())));
+    assert!(keeps(&slow) && !keeps(&one));
+    assert!(!filter.keeps(&fuse(EventKind::FuseSet, Target::Directory("/work".into()))));
+    let stalled = line(slow).body;
+    let expected = "codex s1 is working, stalled: quiet since 1970-01-01 00:00:00Z, in /work/a b:";
+    assert!(stalled.starts_with(expected), "{stalled}");
+    let halted = line(Session { halted: true, ..one }).body;
+    assert!(halted.starts_with("codex s1 is working, halted, in /work"), "{halted}");
+}
+
+#[test]
 fn gaps_are_for_programs_and_fuses_for_all() {
     let gap = event(EventKind::Gap, "g", None);
     let cursor = event(EventKind::Cursor, "c", None);
@@ -79,6 +105,25 @@ fn gaps_are_for_programs_and_fuses_for_all() {
     };
     assert!(wants(&gap, false, Format::Event) && !wants(&gap, true, Format::Old));
     assert!(!wants(&cursor, true, Format::Event));
+
+    let mut filter = Filter::default();
+    filter.add("type=session.waiting").expect("a filter");
+    let (name, told, url) = ("a".to_owned(), String::new(), Secret::new("http://127.0.0.1/"));
+    let webhook = Webhook { name, url, secret: None, filter, told, format: Format::Old };
+    let narrow = super::Target::from(webhook);
+    let of = |kind| fuse(kind, Target::Directory("/work".into()));
+    assert!(narrow.wants(&Notice::of(&of(EventKind::FuseFired))));
+    assert!(!narrow.wants(&Notice::of(&of(EventKind::FuseSet))));
+    assert!(!narrow.wants(&Notice::of(&ended("e1", "s1"))));
+}
+
+#[test]
+fn what_is_about_a_session_comes_in_its_order() {
+    let about = |target| lane(&fuse(EventKind::FuseFired, target));
+    let session = Target::Session { agent: "codex".to_owned(), id: "s1".to_owned() };
+    assert_eq!(about(session), lane(&ended("e1", "s1")));
+    assert_eq!(about(Target::Directory("/work".into())), "/work");
+    assert_eq!(lane(&event(EventKind::Gap, "g", None)), "");
 }
 
 /// All that is sent, with a signature for each who checks one.
@@ -122,7 +167,10 @@ fn whoever_misbehaves_is_tried_later_and_named_without_secrets() {
     for (does, told) in cases {
         let server = Server::new(&[does]);
         let url = Secret::new(server.url());
-        let patience = Duration::from_millis(300);
+        let patience = match does {
+            Does::Hangs => Duration::from_millis(300),
+            Does::Says(_) | Does::Bytes(_) | Does::Closes | Does::Slams => PATIENCE,
+        };
         let to = Address { url: &url, secret: None, format: Format::Event, patience };
         let outcome = send(&to, "e1", &message(&ended("e1", "s1"), Words::Format(Format::Event)));
         let Outcome::Later(why, None) = outcome else { panic!("{does:?}: {outcome:?}") };
@@ -140,8 +188,11 @@ fn whoever_misbehaves_is_tried_later_and_named_without_secrets() {
 #[test]
 fn no_redirection_is_followed() {
     let other = Server::new(&[]);
-    let answer = "HTTP/1.1 302 Found\r\nlocation: /elsewhere\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    let server = Server::new(&[Does::Bytes(answer)]);
+    let place = other.url();
+    let answer = format!(
+        "HTTP/1.1 302 Found\r\nlocation: {place}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
+    let server = Server::new(&[Does::Bytes(answer.leak())]);
     let url = Secret::new(server.url());
     let to = Address { url: &url, secret: None, format: Format::Event, patience: PATIENCE };
     let outcome = send(&to, "e1", &message(&ended("e1", "s1"), Words::Format(Format::Event)));
@@ -238,6 +289,28 @@ fn what_they_refuse_is_given_up_and_can_be_tried_again() {
         1
     );
     assert_eq!((post.summary().waiting, post.summary().failed), (1, 0));
+}
+
+#[test]
+fn what_was_heard_and_cannot_be_written_down_is_not_sent_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let post = Post::with(folder.path(), target("http://127.0.0.1/", Format::Event), Limits::USUAL);
+    post.put(&notices(&[ended("e1", "s1")])).expect("a disk");
+    let done = folder.path().join("outbox/--url/done");
+    fs::remove_dir(&done).and_then(|()| fs::write(&done, "in the way")).expect("a disk");
+    let (mut tries, mut heard) = (Tries::default(), 0);
+    let mut step = || {
+        let mut send = |_: &str, _: &_| {
+            heard += 1;
+            Outcome::Heard(Some(200))
+        };
+        post.step(&mut tries, at(0), &mut send, &mut |_| {}).ok()
+    };
+    assert_eq!([step(), step()], [None, None]);
+    fs::remove_file(&done).expect("a disk");
+    assert_eq!([step(), step()], [Some(Step::On), Some(Step::Until(None))]);
+    assert_eq!(heard, 1);
+    assert_eq!(post.summary().waiting, 0);
 }
 
 #[test]

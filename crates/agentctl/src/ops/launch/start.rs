@@ -233,6 +233,7 @@ impl Start<'_> {
             | Source::Answer { .. }
             | Source::Row { .. } => because.at.is_none_or(|at| at >= self.at),
             Source::Alive { .. }
+            | Source::Halted { .. }
             | Source::Gone { .. }
             | Source::Launch { .. }
             | Source::Arguments { .. }

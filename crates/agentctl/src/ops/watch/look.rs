@@ -8,30 +8,36 @@ use crate::{
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
-    event::{self, Cursor, Key, Look, Seen},
-    host::Host,
+    event::{self, Cursor, Look, Seen},
+    host::{Host, Table},
     ident::ProcKey,
-    observe::{Candidate, History, Survey},
+    observe::{Candidate, History, Survey, Teller},
     receipt::Launched,
     select::join_unnamed,
     story::{self, From},
     wire::{Problem, Session},
 };
 use jiff::{SignedDuration, Timestamp};
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 /// How long all agents together may take; who is later is looked at the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// And how long where nobody looked for a while, as after the machine slept.
+const LONG: Duration = Duration::from_secs(30);
 /// A watcher that runs is never further behind than this.
-const RECENT: SignedDuration = SignedDuration::from_mins(3);
+const RECENT: SignedDuration = SignedDuration::from_mins(8);
 
 /// What to look at.
 pub(super) struct Ask {
     pub(super) chosen: Vec<&'static dyn Agent>,
     /// What has ended since the cursor's floor, too.
     pub(super) full: bool,
+    /// Nobody looked before: it may take as long as it takes.
+    pub(super) first: bool,
     /// Only as it is: nothing of what was before.
     pub(super) only_now: bool,
+    /// Processes whose way to tell of changes need not be asked for.
+    pub(super) known: BTreeSet<ProcKey>,
 }
 
 /// What was seen, and what is to be watched.
@@ -39,32 +45,45 @@ pub(super) struct Looked {
     pub(super) look: Look,
     pub(super) processes: Vec<(ProcKey, &'static str)>,
     pub(super) stores: Vec<(&'static str, PathBuf)>,
+    pub(super) tellers: Vec<(&'static str, Teller)>,
     pub(super) problems: Vec<Problem>,
+    /// Agents of which not all could be asked.
+    pub(super) partial: Vec<&'static str>,
 }
 
 /// One agent's part of it.
 struct Part {
     agent: &'static str,
+    /// All that it keeps could be asked: what is not here is gone.
+    whole: bool,
+    /// All that was written since is here.
+    listed: bool,
     sessions: Vec<Seen>,
     stores: Vec<PathBuf>,
+    tellers: Vec<Teller>,
     problems: Vec<Problem>,
 }
 
 /// Looks.
 pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
+    let Ask { chosen, full, first, only_now, known } = ask;
     // Whoever was away for long has long to read.
     let away = here.again().now().duration_since(cursor.floor) > RECENT;
-    let here = if away { here.again() } else { here.again_within(PATIENCE) };
+    let here = match (away, first) {
+        (true, true) => here.again(),
+        (true, false) => here.again_within(LONG),
+        (false, _) => here.again_within(PATIENCE),
+    };
     let at = here.host().table().map_or_else(|_| here.now(), |table| table.taken);
-    let Ask { chosen, full, only_now } = ask;
     let marks = Arc::new(cursor.clone());
     let answers = observe::each(&here, &chosen, move |agent, host, env| {
         let history = match full && !only_now {
-            true => History::Since(marks.floor),
+            true => History::Since(marks.floor_of(agent.card().name)),
             false => History::Skip,
         };
         let survey = Survey::new(agent, host, env, history);
-        let mut part = part(survey, &marks, host, only_now);
+        let tellers = survey.tellers(|process| known.contains(process));
+        let mut part = Part { tellers, ..part(survey, &marks, host, only_now) };
         if !only_now {
             unrecorded(&mut part, &marks, host, full);
         }
@@ -73,27 +92,28 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     let (state, machine) = (places::state(), here.host().machine().to_owned());
     let mut looked = Looked {
         look: Look {
-            at,
-            agents: Vec::new(),
-            full: full && answers.late.is_empty(),
-            sessions: Vec::new(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
+            full,
+            unread: answers.late.iter().map(|late| late.agent.clone()).collect(),
+            processes: here.host().table().ok().map(living),
             machine,
+            ..Look::nothing(at)
         },
         processes: Vec::new(),
         stores: Vec::new(),
+        tellers: Vec::new(),
         problems: answers.late,
+        partial: Vec::new(),
     };
     for part in answers.found {
         looked.add(part, at);
     }
     let fuses = state.as_ref().and_then(|state| intents::fuses::all(state).ok());
-    looked.look.fuses = fuses.map(|found| found.fuses).unwrap_or_default(); // `fuse list` says why
+    looked.look.fuses = fuses.map(|found| found.all).unwrap_or_default(); // `fuse list` says why
+    let budgets = state.as_ref().and_then(|state| intents::budgets::all(state).ok());
+    looked.look.budgets = budgets.map(|found| found.all).unwrap_or_default();
     match state.map(|state| locks::of_people(&state, None)) {
         Some(Ok((manual, problems))) => {
+            looked.look.people = problems.is_empty();
             looked.look.locks.extend(manual);
             looked.problems.extend(problems);
         }
@@ -109,8 +129,13 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
 
 impl Looked {
     fn add(&mut self, part: Part, at: Timestamp) {
-        let Part { agent, sessions, stores, problems } = part;
-        self.look.agents.push(agent.to_owned());
+        let Part { agent, whole, listed, sessions, stores, tellers, problems } = part;
+        self.tellers.extend(tellers.into_iter().map(|teller| (agent, teller)));
+        match whole {
+            true => self.look.agents.push(agent.to_owned()),
+            false => self.partial.push(agent),
+        }
+        self.look.unread.extend((!listed).then(|| agent.to_owned()));
         self.stores.extend(stores.into_iter().map(|store| (agent, store)));
         self.problems.extend(problems);
         for Seen { session, .. } in &sessions {
@@ -129,12 +154,15 @@ fn unrecorded(part: &mut Part, cursor: &Cursor, host: &dyn Host, full: bool) {
     let known: Vec<Option<String>> =
         part.sessions.iter().map(|seen| seen.session.id.clone()).collect();
     for launch in host.launches().iter().filter(own).filter(|one| !known.contains(&one.session)) {
-        let Some(session) = event::witnessed(launch, host.machine()) else { continue };
-        let key = Key::of(&session, agent.card().infers);
-        let recent = full && launch.exit.is_some_and(|exit| exit.at > cursor.floor);
+        let Some(session) = event::witnessed(launch, host.stops(), host.machine()) else {
+            continue;
+        };
+        let key = cursor.key_of(&session, agent.card().local_ids);
+        let floor = cursor.floor_of(part.agent);
+        let recent = full && launch.exit.is_some_and(|exit| exit.at > floor);
         let from = match cursor.marks.get(&key) {
             Some(mark) if !mark.is_over() => From::Mark(mark),
-            None if recent => From::Time(cursor.floor),
+            None if recent => From::Time(floor),
             Some(_) | None => continue,
         };
         let story = story::story(agent, host, None, (from, [launch].into_iter()));
@@ -159,11 +187,11 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
     let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
     let read = observe::spread(&candidates, |candidate| {
         let (session, problem) = survey.session(candidate, Depth::Glance);
-        let key = Key::of(&session, agent.card().infers);
+        let key = cursor.key_of(&session, agent.card().local_ids);
         let from = match cursor.marks.get(&key) {
             _ if only_now => From::Now,
             Some(mark) => From::Mark(mark),
-            None => From::Time(cursor.floor),
+            None => From::Time(cursor.floor_of(name)),
         };
         let own = |launch: &&Launched| launch.agent == name && launch.session == session.id;
         let launches = host.launches().iter().filter(|_| session.id.is_some()).filter(own);
@@ -179,7 +207,15 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
     seen.retain(|seen| seen.session.id.is_some() || joined.contains(&seen.session));
     let unread = unread.into_iter().flatten().collect();
     let stores = survey.stores.clone();
-    Part { agent: name, sessions: seen, stores, problems: observe::problems(&mut survey, unread) }
+    let (whole, listed) = (survey.is_whole(), survey.is_listed());
+    let problems = observe::problems(&mut survey, unread);
+    Part { agent: name, whole, listed, sessions: seen, stores, tellers: Vec::new(), problems }
+}
+
+/// Whoever does anything still.
+fn living(table: &Table) -> Vec<ProcKey> {
+    let live = table.processes.iter().filter(|process| !process.zombie);
+    live.map(|process| table.key(process)).collect()
 }
 
 fn unreadable(agent: &str, session: &Session, why: &std::io::Error) -> Problem {

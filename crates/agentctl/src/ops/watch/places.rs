@@ -49,13 +49,14 @@ impl Places {
         self.doubted = true;
     }
 
-    /// Watches what these stores have, and says whose is new, and what could not be watched.
+    /// Watches what these stores have, and says whose is new, and, if that was tried, what could not be
+    /// watched.
     pub(super) fn arm(
         &mut self,
         watch: &mut Watch,
         env: &Env,
         stores: &[(&'static str, PathBuf)],
-    ) -> (BTreeSet<&'static str>, Vec<notify::Error>) {
+    ) -> (BTreeSet<&'static str>, Option<Vec<notify::Error>>) {
         let known = self.wanted.len();
         if known == 0 {
             self.ours();
@@ -72,7 +73,7 @@ impl Places {
         }
         let (mut new, mut refused) = (BTreeSet::new(), Vec::new());
         if self.wanted.len() == known && !std::mem::take(&mut self.doubted) {
-            return (new, refused);
+            return (new, None);
         }
         self.doubted = false;
         for (dir, (deep, agents)) in &self.wanted {
@@ -92,7 +93,7 @@ impl Places {
                 Err(why) => refused.push(notify::Error { paths: Vec::new(), ..why }),
             }
         }
-        (new, refused)
+        (new, Some(refused))
     }
 
     fn want(&mut self, agent: &'static dyn Agent, store: &Path) {
@@ -106,7 +107,11 @@ impl Places {
             let beside = store.parent().filter(|_| store.is_file());
             let dir = beside.map_or(within, Path::to_owned);
             let deep = deep && beside.is_none();
-            self.wanted.entry(dir).or_insert((deep, BTreeSet::new())).1.insert(agent.card().name);
+            let (known, agents) = self.wanted.entry(dir.clone()).or_insert((deep, BTreeSet::new()));
+            agents.insert(agent.card().name);
+            if deep && !std::mem::replace(known, true) {
+                self.forget(&dir);
+            }
         }
     }
 
@@ -120,6 +125,7 @@ impl Places {
             state.join(STOPS),
             intents::locks::folder(&state),
             intents::fuses::folder(&state),
+            intents::budgets::folder(&state),
         ] {
             self.wanted.insert(dir, (false, all.clone()));
         }

@@ -26,6 +26,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "config",
     "fuse",
     "fuses",
+    "budget",
     "daemon",
     "webhook",
     "metrics",

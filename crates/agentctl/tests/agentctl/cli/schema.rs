@@ -216,6 +216,39 @@ fn answers_about_fuses_and_the_daemon_are_as_their_schemas_say() {
     }
 }
 
+/// What budgets, and sessions that have one, are answered with.
+#[test]
+fn answers_about_budgets_are_as_their_schemas_say() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let cursor = home.cursor();
+    let limits = ["--max-tokens", "9", "--max-turns", "9", "--idle-timeout", "500ms"];
+    let words = [&["launch", "-p", "hi", "--json", "--on-budget", "hold"], &limits[..]].concat();
+    let launched = home.run(&words).json();
+    is_valid("launch", &launched);
+    let id = launched["session"]["id"].as_str().expect("an id");
+    valid(home, "budgets", &["budget", "list", "--json"]);
+    let _daemon = home.daemon();
+    let held = || home.run(&["status", id, "--json"]);
+    crate::home::until("a session that is held", || {
+        (held().json()["session"]["halted"] == true).then_some(())
+    });
+    is_valid("status", &held().json());
+    valid(home, "status", &["explain", id, "--json"]);
+    valid(home, "list", &["list", "--json"]);
+    valid(home, "budgets", &["budget", "set", id, "--max-turns", "7", "--json"]);
+    valid(home, "status", &["budget", "release", id, "--json"]);
+    valid(home, "budgets", &["budget", "cancel", id, "--json"]);
+    valid(home, "budgets", &["budget", "list", "-a", "--json"]);
+    let filter = ["--filter", "type=budget.crossed"];
+    let words = [&["events", "--once", "--json", "--since", &cursor], &filter[..]].concat();
+    let lines = home.run(&words).stdout;
+    assert!(lines.contains("budget.crossed"), "{lines}");
+    for line in lines.lines() {
+        is_valid("event", &serde_json::from_str(line).expect("JSON"));
+    }
+}
+
 /// What `launch`, `hook` and `config` answer where something is run and set.
 #[test]
 fn answers_about_hooks_and_settings_are_as_their_schemas_say() {

@@ -83,6 +83,18 @@ impl Stream {
         }
     }
 
+    /// Reads on until a session is in this state. Others that may be over before anybody looks are told or not.
+    pub(crate) fn becomes(&mut self, id: &str, passing: &[&str], state: &str) {
+        loop {
+            let step = self.told(id);
+            let after = step.rsplit(' ').next().unwrap_or_default();
+            if after == state {
+                return;
+            }
+            assert!(passing.contains(&after), "{step}, on the way to {state}");
+        }
+    }
+
     /// The id of the session that starts in this process.
     pub(crate) fn named(&mut self, pid: u32) -> String {
         loop {

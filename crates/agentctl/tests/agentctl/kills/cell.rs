@@ -6,6 +6,7 @@ use super::{
     held::Holder,
     truth::{self, Launch},
     until,
+    watched::Watched,
 };
 use rustix::process::Signal;
 use serde_json::json;
@@ -30,6 +31,8 @@ pub(crate) enum Victim {
     Shim,
     /// The agent.
     Agent,
+    /// The daemon, which nobody needs.
+    Daemon,
 }
 
 /// When.
@@ -55,8 +58,8 @@ pub(crate) struct Cell {
     pub(crate) signal: Signal,
 }
 
-const VICTIMS: [Victim; 5] =
-    [Victim::Caller, Victim::Group, Victim::Terminal, Victim::Shim, Victim::Agent];
+const VICTIMS: [Victim; 6] =
+    [Victim::Caller, Victim::Group, Victim::Terminal, Victim::Shim, Victim::Agent, Victim::Daemon];
 const STEPS: [Step; 5] = [Step::Exec, Step::Id, Step::Work, Step::Tool, Step::Exit];
 const SIGNALS: [Signal; 2] = [Signal::TERM, Signal::KILL];
 /// The variable that names the file in which `cargo xtask prove` collects what came of each cell.
@@ -112,6 +115,7 @@ fn holds(agent: &str, cell: Cell, run: impl Fn(Cell)) -> bool {
 
 /// Runs one cell on fresh ground.
 pub(super) fn run(ground: &dyn Ground, cell: Cell) {
+    let mut watched = (cell.victim == Victim::Daemon).then(|| Watched::start(ground));
     ground.shut(cell.step);
     let holder = (cell.step == Step::Exec).then(|| Holder::before_exec(ground));
     let mut caller = Caller::start(ground, cell);
@@ -126,6 +130,7 @@ pub(super) fn run(ground: &dyn Ground, cell: Cell) {
         Victim::Terminal => vec![caller.top(), caller.launch],
         Victim::Shim => vec![shim],
         Victim::Agent => vec![agent],
+        Victim::Daemon => watched.iter().map(Watched::process).collect(),
     };
     match cell.victim {
         Victim::Group => caller.signal_group(cell.signal),
@@ -142,5 +147,8 @@ pub(super) fn run(ground: &dyn Ground, cell: Cell) {
     until("end of agent and shim", || (!agent.lives() && !shim.lives()).then_some(()));
     truth::holds(ground, &launch);
     let code = caller.ends();
+    if let Some(watched) = &mut watched {
+        watched.is_told(&launch);
+    }
     truth::nothing_is_left(ground, &launch, cell, code);
 }

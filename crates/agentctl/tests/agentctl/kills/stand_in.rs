@@ -129,3 +129,8 @@ fn the_shim_may_be_killed_at_any_step() {
 fn the_agent_may_be_killed_at_any_step() {
     each(Victim::Agent);
 }
+
+#[test]
+fn the_daemon_may_be_killed_at_any_step() {
+    each(Victim::Daemon);
+}

@@ -19,12 +19,10 @@ fn every_step_of_a_conversation_is_told_once() {
 
     let done = stage.sandbox.work().join("touched");
     terminal.send(&format!("MOCK:tool touch {}", done.display()));
-    assert_eq!(events.told(&id), "session.working: idle working");
-    assert_eq!(events.told(&id), "session.waiting: working waiting");
+    events.becomes(&id, &["working"], "waiting");
     terminal.shows("Do you want");
     terminal.press(&["Enter"]);
-    assert_eq!(events.told(&id), "session.working: waiting working");
-    assert_eq!(events.told(&id), "session.idle: working idle");
+    events.becomes(&id, &["working"], "idle");
 
     let never = stage.sandbox.gate("never");
     terminal.send(&never.until());

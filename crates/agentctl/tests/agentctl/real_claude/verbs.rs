@@ -160,3 +160,13 @@ fn stop_by_portable_calls_ends_it_and_its_tool() {
     assert!(deaths.iter().all(|death| death["survived"].is_null()), "{certificate:#}");
     stage.becomes(&id, &[], &ended("stopped", "interrupted"));
 }
+
+#[test]
+fn stop_at_the_end_of_its_budget() {
+    driven(&Stage::new()).stops_over_budget();
+}
+
+#[test]
+fn budget_holds_it_until_it_is_released() {
+    driven(&Stage::new()).is_held_over_budget();
+}

@@ -101,6 +101,12 @@ impl Server {
         server
     }
 
+    /// Waits until it answers for a directory, which it first has to load.
+    pub(super) fn loads(&self, stage: &Stage, dir: &Path) {
+        let path = format!("/session/status?directory={}", dir.display());
+        stage.sandbox.wait_for("loaded directory", LIMIT, || self.ask("GET", &path, ""));
+    }
+
     pub(super) fn session(&self, dir: &Path) -> String {
         let path = format!("/session?directory={}", dir.display());
         let made = self.ask("POST", &path, "{}").expect("a session is made");

@@ -61,3 +61,13 @@ fn kills_of_the_terminal_while_it_works() {
 fn kills_of_everybody_at_every_step() {
     kills::all("opencode", killed);
 }
+
+#[test]
+fn stop_at_the_end_of_its_budget() {
+    driven(&Stage::new()).stops_over_budget();
+}
+
+#[test]
+fn budget_holds_it_until_it_is_released() {
+    driven(&Stage::new()).is_held_over_budget();
+}

@@ -13,8 +13,7 @@ fn every_step_of_a_conversation_is_told_once() {
         let terminal = stage.chat_pi(line, &[]);
         terminal.send("MOCK:text first answer");
         let id = events.named(terminal.pid());
-        assert_eq!(events.told(&id), "session.working: idle working");
-        assert_eq!(events.told(&id), "session.idle: working idle");
+        events.becomes(&id, &["working"], "idle");
 
         let gate = stage.sandbox.gate("answer");
         terminal.send(&gate.until());

@@ -79,3 +79,13 @@ fn kills_of_everybody_at_every_step() {
 fn kills_of_everybody_with_the_old_line() {
     kills::all("pi 0.73", |cell| one(&OLD, |pi| kills::real(pi, cell)));
 }
+
+#[test]
+fn stop_at_the_end_of_its_budget() {
+    both(|pi| pi.stops_over_budget());
+}
+
+#[test]
+fn budget_holds_it_until_it_is_released() {
+    both(|pi| pi.is_held_over_budget());
+}

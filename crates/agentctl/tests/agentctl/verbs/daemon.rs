@@ -2,14 +2,18 @@
 
 mod installed;
 mod killed;
+mod past;
 mod socket;
+mod systemd;
 mod versions;
 
-use crate::home::{Agents, Answer, Daemon, Home, lines::id};
+use crate::home::{Agents, Answer, Daemon, Home, lines::id, until};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
+    path::PathBuf,
     thread,
 };
 
@@ -48,6 +52,22 @@ fn it_starts_once_and_ends_when_told() {
     assert_eq!(ended.stdout, format!("the daemon (process {}) has ended\n", pid(&next)));
     assert_eq!(status(home).0, Some(1));
     assert!(!home.socket().exists());
+}
+
+/// It keeps nothing of whoever started it: who waits for the end of a pipe gets it.
+#[test]
+fn it_lets_go_of_what_its_caller_had_open() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let (mut read, write) = std::io::pipe().expect("a pipe");
+    let mut shell = home.command("/bin/sh");
+    shell.args(["-c", "exec 3>&1 >/dev/null; \"$0\" daemon start"]);
+    let mut child = shell.arg(home.program("agentctl")).stdout(write).spawn().expect("a shell");
+    assert!(child.wait().expect("a child").success());
+    drop(shell); // our own end
+    std::io::Read::read_to_end(&mut read, &mut Vec::new()).expect("an end");
+    assert_eq!(status(home).0, Some(0), "and it runs");
+    home.run(&["daemon", "stop"]);
 }
 
 /// Nobody but the user gets near its files.
@@ -94,6 +114,38 @@ fn what_a_killed_one_leaves_is_nobody_s() {
     assert_eq!(pid(&status(home).1), u64::from(second.pid()));
 }
 
+/// The lock of a killed one may be seen for a moment longer: a start waits for that, and no longer.
+#[test]
+fn it_starts_right_after_a_kill() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    for round in 0..5 {
+        let started = home.run(&["daemon", "start"]);
+        assert_eq!(started.code, Some(0), "{round}: {started:#?}");
+        let pid = i32::try_from(pid(&status(home).1)).expect("a pid");
+        kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL).expect("it lives");
+    }
+    let restarts: Vec<Answer> = thread::scope(|scope| {
+        let calls: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| home.run(&["daemon", "restart"]))).collect();
+        calls.into_iter().map(|call| call.join().expect("an answer")).collect()
+    });
+    assert!(restarts.iter().all(|answer| answer.code == Some(0)), "{restarts:#?}");
+    assert_eq!(home.run(&["daemon", "stop"]).code, Some(0));
+}
+
+/// Nobody can find a daemon whose lock was removed: it makes room for the next.
+#[test]
+fn who_cannot_be_found_ends() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let mut first = home.daemon();
+    fs::remove_file(home.path(".local/state/agentctl/daemon.lock")).expect("a lock");
+    let second = home.daemon();
+    assert_eq!(first.ended(), Some(0));
+    assert_eq!(pid(&status(home).1), u64::from(second.pid()));
+}
+
 #[test]
 fn the_login_s_own_directory_is_used_where_it_is_safe() {
     let agents = Agents::new();
@@ -104,11 +156,46 @@ fn the_login_s_own_directory_is_used_where_it_is_safe() {
         fs::set_permissions(&dir, Permissions::from_mode(mode)).expect("our folder");
         let mut command = home.agentctl(&["daemon", "run"]);
         let _daemon = Daemon::of(home, command.env("XDG_RUNTIME_DIR", &dir));
-        let socket = if used { dir.join("agentctl/agentctl.sock") } else { home.socket() };
-        assert!(socket.exists(), "{mode:o}");
         // Whoever has other variables finds it all the same.
-        assert_eq!(status(home).1["socket"], json!(socket));
+        let socket = PathBuf::from(status(home).1["socket"].as_str().expect("a socket"));
+        let below =
+            if used { dir.join("agentctl") } else { home.path(".local/state/agentctl/run") };
+        assert_eq!(socket.parent(), Some(&*below), "{mode:o}");
+        assert!(socket.exists(), "{mode:o}");
     }
+}
+
+/// Two states of one user share his directories of sockets and of caches, and nothing in them.
+#[test]
+fn each_state_has_a_daemon_of_its_own() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let dir = home.write("login/x", "").parent().expect("a folder").to_owned();
+    home.write("other/x", "");
+    agents.own();
+    fs::set_permissions(&dir, Permissions::from_mode(0o700)).expect("our folder");
+    let call = |words: &[&str], other: bool| {
+        let mut command = home.agentctl(words);
+        command.env("XDG_RUNTIME_DIR", &dir);
+        if other {
+            command.env("XDG_STATE_HOME", home.path("other"));
+        }
+        command
+    };
+    let mut first = Daemon::of(home, &mut call(&["daemon", "run"], false));
+    let second = Daemon::of(home, &mut call(&["daemon", "run"], true));
+    let shown = |other| home.ask(&mut call(&["daemon", "status", "--json"], other)).json();
+    assert_eq!(pid(&shown(false)), u64::from(first.pid()));
+    assert_eq!(pid(&shown(true)), u64::from(second.pid()));
+    until("cursors", || {
+        let cache = fs::read_dir(home.path(".cache/agentctl")).into_iter().flatten().flatten();
+        let is_cursor = |file: &fs::DirEntry| file.path().extension() == Some("cursor".as_ref());
+        (cache.filter(is_cursor).count() == 2).then_some(())
+    });
+    let ended = home.ask(&mut call(&["daemon", "stop"], false));
+    assert_eq!(ended.stdout, format!("the daemon (process {}) has ended\n", first.pid()));
+    assert_eq!(first.ended(), Some(0));
+    assert_eq!(pid(&shown(true)), u64::from(second.pid()));
 }
 
 #[test]
@@ -177,13 +264,16 @@ fn it_goes_on_where_it_was_killed() {
     let agents = Agents::new();
     let home = &agents.home;
     let mut daemon = home.daemon();
-    let cursor = home.path(".cache/agentctl/daemon.cursor");
-    crate::home::until("a cursor", || cursor.exists().then_some(()));
+    let cursor = until("a cursor", || {
+        let cache = fs::read_dir(home.path(".cache/agentctl")).ok()?;
+        let mut files = cache.flatten().map(|file| file.path());
+        files.find(|path| path.extension() == Some("cursor".as_ref()))
+    });
     daemon.kill();
     let process = home.stand_in();
     home.register(&process, &id(1), json!({"status": "busy"}));
     let says = |daemon: &Daemon, what: &str| {
-        crate::home::until(what, || daemon.said().contains(what).then_some(()));
+        until(what, || daemon.said().contains(what).then_some(()));
     };
     let mut second = home.daemon();
     says(&second, "gap nobody watched from");

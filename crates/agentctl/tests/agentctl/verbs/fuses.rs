@@ -144,7 +144,7 @@ fn a_script_that_fails_is_told() {
         let begin = ["--ttl", "1s", "--on-expire", "script", "--script", words];
         set(home, target, &[&begin[..], more].concat())
     };
-    let hangs = "echo $$ >pid; exec /bin/sleep 1000";
+    let hangs = "/bin/sleep 1000 & echo $! >pid; wait";
     let fuses = [
         script(&dir, hangs, &["--script-timeout", "1s"]),
         script(&dir, "echo a >&2; echo no way >&2; exit 3", &[]),
@@ -258,4 +258,30 @@ fn what_is_firing_cannot_be_put_off() {
     }
     fs::write(path.join("go"), "").expect("a file");
     assert_eq!(fired(home, &fuse)["fired"]["problem"], Value::Null);
+}
+
+/// A fuse can be taken away by what it is about though that is gone; one on a folder is not its repository's.
+#[test]
+fn what_is_gone_can_be_taken_away() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    home.write("repo/.git/HEAD", "ref: refs/heads/main\n");
+    home.write("repo/sub/x", "");
+    agents.own();
+    let sub = home.path("repo/sub");
+    let text = sub.to_str().expect("a name");
+    let fuse = set(home, text, &["--ttl", "1h"]);
+    assert_eq!(fuse["target"], json!({"directory": sub}));
+    fs::remove_dir_all(&sub).expect("a folder");
+    let answer = home.run(&["fuse", "cancel", text, "--json"]);
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    let process = home.stand_in();
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    set(home, &id(1), &["--ttl", "1h"]);
+    set(home, &id(1), &["--ttl", "2h"]);
+    drop(process);
+    fs::remove_dir_all(home.path(".claude")).expect("a store");
+    let answer = home.run(&["fuse", "cancel", &id(1), "--json"]);
+    assert_eq!(answer.code, Some(0), "{answer:#?}");
+    assert_eq!(answer.json()["fuses"].as_array().map(Vec::len), Some(2), "{answer:#?}");
 }

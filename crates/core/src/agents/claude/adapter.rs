@@ -5,7 +5,7 @@ use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::json,
     control::{Leads, Target},
-    evidence::{Record, Role},
+    evidence::{Record, Role, Turn},
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
@@ -28,6 +28,8 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    local_ids: false,
+    costs: false,
     short: 8,
     known: known::KNOWN,
 };
@@ -109,6 +111,10 @@ impl Agent for Claude {
             record.forked_from = fork::origin(host, stub);
         }
         Ok(record)
+    }
+
+    fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+        transcript::turn(host, stub)
     }
 
     fn absence(&self, store: &Path, id: &str) -> String {

@@ -58,6 +58,26 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     })
 }
 
+/// Reads the newest turn only.
+pub(super) fn turn(host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+    let file = host.open(&stub.path)?;
+    let mut tail = Tail::new(&stub.path, stub.updated);
+    lines::back(&*file, &mut |line| {
+        match line.body {
+            Body::Whole(bytes) if tail.is_beside(bytes) => tail.looked += 1,
+            Body::Whole(_) | Body::Huge(_) => tail.older(&*file, &line),
+        }
+        match tail.is_settled() {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    match tail.strange && !tail.understood {
+        true => Err(io::Error::other("no line of it is understood")),
+        false => Ok(tail.turn()),
+    }
+}
+
 /// When a session began: the first moment written down, which is no copied one.
 pub(super) fn began(file: &dyn Bytes) -> Option<Timestamp> {
     json::first(file, |line| json::time(line, "timestamp"))
@@ -156,6 +176,14 @@ impl<'a> Tail<'a> {
         let names = self.title.is_none() && has("-title\"");
         let says = (self.model.is_none() || self.last.is_none()) && has("\"assistant\"");
         self.is_settled() && !names && !says
+    }
+
+    /// Once a turn was met, an older line changes it only if it follows a newer one, or asks or answers.
+    fn is_beside(&self, line: &[u8]) -> bool {
+        let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
+        let tells = || has("AskUserQuestion") || has("tool_result");
+        let follows = || self.seen.iter().any(|uuid| has(uuid));
+        self.newest.is_some() && !line.trim_ascii().is_empty() && !tells() && !follows()
     }
 
     fn name(&mut self, value: &Value, key: &str) {

@@ -2,13 +2,16 @@
 
 use super::{control, known, launch, messages, rollout, store};
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
+    agent::{
+        Agent, Card, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub, Watched,
+    },
     agents::json,
     control::{Leads, Question, Request, Target, Unheard},
-    evidence::{Record, Role},
+    evidence::{Record, Role, Turn},
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
+    push::Push,
 };
 use std::{io, path::Path};
 
@@ -28,6 +31,8 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    local_ids: false,
+    costs: false,
     short: 13, // ids begin with their time: 13 characters are a millisecond
     known: known::KNOWN,
 };
@@ -91,6 +96,11 @@ impl Agent for Codex {
         Some(Leads { words, secrets: &[] })
     }
 
+    fn pushes(&self, host: &dyn Host, store: &Path, server: &Server<'_>) -> Option<Push> {
+        // A terminal has the same store, and does not listen there.
+        control::pushes(host, store, server.process).filter(|_| server.serves)
+    }
+
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims> {
         store::claims(host, store)
     }
@@ -109,6 +119,10 @@ impl Agent for Codex {
 
     fn read(&self, host: &dyn Host, stub: &Stub, _: Depth) -> io::Result<Record> {
         rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
+    }
+
+    fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+        rollout::turn(host, stub)
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {

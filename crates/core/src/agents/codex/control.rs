@@ -7,18 +7,48 @@ use crate::{
     agents::json,
     control::{Question, Request, Target, Unheard},
     host::{Host, Talk},
+    ident::ProcKey,
+    push::{Door, Line, Push, Step},
 };
 use serde_json::{Value, json};
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 const SOCKET: &str = "app-server-control/app-server-control.sock";
 /// Notes come before an answer; more than this before one is no app-server.
 const FRAMES: usize = 10_000;
 
+/// It has answered the first request.
+const GREETED: &str = r#""id":"agentctl-1""#;
+/// Messages after which a thread may be in another state.
+const WAKES: &[&str] = &[
+    GREETED,
+    r#""method":"thread/status/changed""#,
+    r#""method":"thread/started""#,
+    r#""method":"thread/closed""#,
+];
+
 /// Where the process that has a thread listens, if it does.
 pub(super) fn socket(host: &dyn Host, target: &Target<'_>) -> Option<PathBuf> {
     let path = target.store.join(SOCKET);
     host.dial_file(&path, target.process).ok().map(|_| path)
+}
+
+/// What every client of it is told of all threads (0.166). Whoever only says hello joins no thread: it
+/// is asked nothing, and keeps no thread loaded.
+pub(super) fn pushes(host: &dyn Host, store: &Path, process: &ProcKey) -> Option<Push> {
+    let path = store.join(SOCKET);
+    host.stat(&path).ok()?;
+    let hello = json!({"id": "agentctl-1", "method": "initialize", "params": hello()});
+    let said = json!({"method": "initialized"});
+    let says = vec![
+        Step { after: None, say: hello.to_string() },
+        Step { after: Some(GREETED), say: said.to_string() },
+    ];
+    let line = Line::Frames { at: Door::File(path), says };
+    Some(Push { process: process.clone(), line, wakes: WAKES })
 }
 
 /// Asks this of the server.
@@ -55,7 +85,7 @@ fn question(asked: &Value) -> Question {
     Question { id: id.unwrap_or_default(), words: words.unwrap_or_else(method) }
 }
 
-fn line<'a>(host: &dyn Host, target: &Target<'a>) -> Result<Line<'a>, Unheard> {
+fn line<'a>(host: &dyn Host, target: &Target<'a>) -> Result<Talking<'a>, Unheard> {
     let talk = host.dial_file(&target.store.join(SOCKET), target.process);
     let talk = talk.map_err(|why| match why.kind() {
         // Another process listens there, or nobody: this one speaks to whoever started it.
@@ -65,26 +95,29 @@ fn line<'a>(host: &dyn Host, target: &Target<'a>) -> Result<Line<'a>, Unheard> {
         | io::ErrorKind::Unsupported => Unheard::NoChannel,
         _ => Unheard::Failed(why),
     })?;
-    let mut line = Line { talk, thread: target.id, count: 0 };
+    let mut line = Talking { talk, thread: target.id, count: 0 };
     line.greet()?;
     Ok(line)
 }
 
-struct Line<'a> {
+/// 0.166: any other name than its own would become the originator of threads made later.
+fn hello() -> Value {
+    let version = env!("CARGO_PKG_VERSION");
+    let client =
+        json!({"name": "codex_app_server_daemon", "title": "agentctl", "version": version});
+    json!({"clientInfo": client, "capabilities": {"experimentalApi": true}})
+}
+
+struct Talking<'a> {
     talk: Box<dyn Talk>,
     thread: &'a str,
     /// Requests so far.
     count: u64,
 }
 
-impl Line<'_> {
-    /// 0.166: any other name than its own would become the originator of threads made later.
+impl Talking<'_> {
     fn greet(&mut self) -> Result<(), Unheard> {
-        let version = env!("CARGO_PKG_VERSION");
-        let client =
-            json!({"name": "codex_app_server_daemon", "title": "agentctl", "version": version});
-        let hello = json!({"clientInfo": client, "capabilities": {"experimentalApi": true}});
-        self.call("initialize", &hello)?;
+        self.call("initialize", &hello())?;
         self.tell(&json!({"method": "initialized"}))
     }
 

@@ -25,6 +25,10 @@ const HEAD: usize = 60;
 const SHELLS: &[&str] =
     &["exec_command", "shell", "shell_command", "local_shell", "container.exec"];
 
+/// Words without which a line says nothing of a turn.
+const TURNS: &[&str] =
+    &["task_started", "task_complete", "turn_aborted", "request_user_input", "_output\""];
+
 /// Reads the newest turn and what else stands near both ends.
 pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     if stub.path.extension().is_some_and(|kind| kind == "zst") {
@@ -71,6 +75,29 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         archived,
         ..Record::of(turn)
     })
+}
+
+/// Reads the newest turn only; whether a call needs leave is nothing that the record tells.
+pub(super) fn turn(host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+    if stub.path.extension().is_some_and(|kind| kind == "zst") {
+        return Err(io::Error::other("compressed rollouts are not understood"));
+    }
+    let file = host.open(&stub.path)?;
+    let mut tail = Tail::new(&stub.path, stub.updated);
+    lines::back(&*file, &mut |line| {
+        match line.body {
+            Body::Whole(bytes) if tail.is_beside(bytes) => {}
+            Body::Whole(_) | Body::Huge(_) => tail.older(&*file, &line),
+        }
+        match tail.newest.is_some() {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        }
+    })?;
+    match tail.strange && !tail.understood {
+        true => Err(io::Error::other("no line of it is understood")),
+        false => Ok(tail.turn(None)),
+    }
 }
 
 /// What a walk from the end has met so far.
@@ -126,6 +153,12 @@ impl<'a> Tail<'a> {
             && !missing(self.cwd.is_some() && self.model.is_some(), &["\"turn_context\""])
             && !missing(self.tokens.is_some(), &["\"token_usage_record\"", "\"token_count\""])
             && !missing(self.last.is_some(), &["gent_message\"", "\"AgentMessage\""])
+    }
+
+    /// It neither begins nor ends a turn, nor asks, nor answers.
+    fn is_beside(&self, line: &[u8]) -> bool {
+        let has = |word: &&str| memchr::memmem::find(line, word.as_bytes()).is_some();
+        self.understood && !TURNS.iter().any(has)
     }
 
     /// Takes in the next older line.

@@ -27,6 +27,8 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    local_ids: false,
+    costs: false,
     short: 8,
     known: known::KNOWN,
 };

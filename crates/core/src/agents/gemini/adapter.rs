@@ -29,6 +29,8 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,
+    local_ids: true,
+    costs: false,
     short: 8,
     known: known::KNOWN,
 };
@@ -110,6 +112,10 @@ impl Agent for Gemini {
         // In brackets, so that the command does not find its own arguments.
         let (first, rest) = id.split_at(id.len().min(1));
         format!("! cat /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -E '(^|=)[{first}]{rest}$'")
+    }
+
+    fn turns(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        usage::turns(host, stub)
     }
 
     fn messages(&self, line: &[u8]) -> Vec<Message> {

@@ -28,6 +28,13 @@ pub(super) fn tokens(host: &dyn Host, stub: &Stub) -> io::Result<Tokens> {
     Ok(messages.values().map(counted).fold(Tokens::default(), Tokens::plus))
 }
 
+/// How often the model answered: one that only asks for leave says nothing, and is billed.
+pub(super) fn turns(host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+    let mut messages = HashMap::new();
+    scan(host, &stub.path, &mut messages)?;
+    Ok(messages.len() as u64)
+}
+
 fn counted(usage: &Value) -> Tokens {
     let (count, cached) = (|key| json::count(usage, key), json::count(usage, "cached"));
     Tokens {

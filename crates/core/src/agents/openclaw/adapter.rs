@@ -13,6 +13,8 @@ use crate::{
     hosted::Hosted,
     launch::Signal,
     proof::{Source, shell_word},
+    push::Push,
+    turns,
 };
 use std::{
     ffi::OsString,
@@ -39,6 +41,8 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    local_ids: false,
+    costs: true,
     short: 8,
     known: known::KNOWN,
 };
@@ -132,6 +136,10 @@ impl Agent for OpenClaw {
         gateway::ask(host, store, server.process)
     }
 
+    fn pushes(&self, host: &dyn Host, store: &Path, server: &Server<'_>) -> Option<Push> {
+        gateway::pushes(host, store, server.process)
+    }
+
     fn holds(&self, _: &dyn Host, _: &Path, _: &Path) -> Option<String> {
         None // the gateway opens its databases, not sessions
     }
@@ -168,6 +176,10 @@ impl Agent for OpenClaw {
 
     fn since(&self, host: &dyn Host, stub: &Stub, at: u64) -> io::Result<(Vec<Message>, u64)> {
         store::since(host, stub, at)
+    }
+
+    fn turns(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        Ok(turns::of(&self.since(host, stub, 0)?.0))
     }
 
     fn grows(&self, stub: &Stub) -> Option<PathBuf> {

@@ -13,6 +13,7 @@ use crate::{
     host::{self, Host, Talk},
     ident::ProcKey,
     proof::Source,
+    push::{self, Door, Push, Step},
     text,
 };
 use serde_json::{Value, json};
@@ -24,6 +25,20 @@ const SCOPES: &[&str] =
 /// What may be asked by whoever acts.
 const CONTROL: &[&str] =
     &["operator.read", "operator.write", "operator.approvals", "operator.admin"];
+/// What must be allowed to whoever only listens.
+const READ: &[&str] = &["operator.read"];
+/// Messages after which a run may have begun, ended or come to wait for a person: that it does is a
+/// phase of its life. Each piece of an answer is none.
+const WAKES: &[&str] = &[
+    r#""id":"agentctl-1""#,
+    r#""stream":"lifecycle""#,
+    r#""state":"final""#,
+    r#""state":"aborted""#,
+    r#""state":"error""#,
+    r#""event":"sessions.changed""#,
+    r#""event":"question."#,
+    r#""event":"shutdown""#,
+];
 /// Rows asked for at once.
 const PAGE: u64 = 200;
 /// Events may come before an answer; more than this before one is no gateway.
@@ -93,6 +108,18 @@ fn active(host: &dyn Host, gateway: &ProcKey, port: u16, lock: &Lock) -> io::Res
     Ok(rows.iter().filter_map(claim).collect())
 }
 
+/// What it tells every client that may read (2026.9.6). Nothing more is asked for: to subscribe to its
+/// sessions makes it observe them, and who says that it shows approvals makes commands wait for one.
+pub(super) fn pushes(host: &dyn Host, store: &Path, gateway: &ProcKey) -> Option<Push> {
+    let (port, lock) = door(host, store, gateway)?;
+    let at = Door::Port(place(host, gateway, port).ok()?);
+    let token = config::token(host, &lock.config, gateway);
+    let say = request("agentctl-1", "connect", hello(token, READ)).to_string();
+    let says = vec![Step { after: Some("connect.challenge"), say }];
+    let line = push::Line::Frames { at, says };
+    Some(Push { process: gateway.clone(), line, wakes: WAKES })
+}
+
 /// Where it is asked. Whoever else may have its port is neither told its token nor believed.
 fn place(host: &dyn Host, gateway: &ProcKey, port: u16) -> io::Result<SocketAddr> {
     let all = host.ports(gateway).map_err(|why| {
@@ -139,6 +166,28 @@ impl Waits {
     }
 }
 
+fn request(id: &str, method: &str, params: Value) -> Value {
+    json!({ "type": "req", "id": id, "method": method, "params": params })
+}
+
+/// Who we are, as the first request says.
+fn hello(token: Option<String>, scopes: &[&str]) -> Value {
+    json!({
+        "minProtocol": PROTOCOL,
+        "maxProtocol": PROTOCOL,
+        "client": {
+            "id": "gateway-client",
+            "version": env!("CARGO_PKG_VERSION"),
+            "platform": "linux",
+            "mode": "backend",
+        },
+        "role": "operator",
+        "scopes": scopes,
+        "caps": [],
+        "auth": token.map_or(json!({}), |token| json!({ "token": token })),
+    })
+}
+
 fn code(error: &Value) -> &str {
     let code = json::text(&error["details"], "code").or_else(|| json::text(error, "code"));
     code.unwrap_or("no reason given")
@@ -161,23 +210,7 @@ impl Line {
     /// whom is told to an administrator alone.
     fn greet(&mut self, token: Option<String>, scopes: &[&str]) -> io::Result<Value> {
         self.frame(|frame| json::text(frame, "event") == Some("connect.challenge"))?;
-        let id = self.say(
-            "connect",
-            json!({
-                "minProtocol": PROTOCOL,
-                "maxProtocol": PROTOCOL,
-                "client": {
-                    "id": "gateway-client",
-                    "version": env!("CARGO_PKG_VERSION"),
-                    "platform": "linux",
-                    "mode": "backend",
-                },
-                "role": "operator",
-                "scopes": scopes,
-                "caps": [],
-                "auth": token.map_or(json!({}), |token| json!({ "token": token })),
-            }),
-        )?;
+        let id = self.say("connect", hello(token, scopes))?;
         self.answer(&id)
     }
 
@@ -217,8 +250,7 @@ impl Line {
     fn say(&mut self, method: &str, params: Value) -> io::Result<String> {
         self.asked += 1;
         let id = format!("agentctl-{}", self.asked);
-        let frame = json!({ "type": "req", "id": id, "method": method, "params": params });
-        self.talk.say(&frame.to_string())?;
+        self.talk.say(&request(&id, method, params).to_string())?;
         Ok(id)
     }
 

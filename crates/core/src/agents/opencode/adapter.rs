@@ -11,6 +11,8 @@ use crate::{
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
     proof::{Source, shell_word},
+    push::Push,
+    turns,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
@@ -37,6 +39,8 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,
+    local_ids: false,
+    costs: true,
     short: 12, // `ses_` and the first hex digits of its time
     known: &[],
 };
@@ -111,6 +115,10 @@ impl Agent for OpenCode {
         server: &Server<'_>,
     ) -> io::Result<Option<Vec<Claim>>> {
         server::claims(host, store, server)
+    }
+
+    fn pushes(&self, host: &dyn Host, _: &Path, server: &Server<'_>) -> Option<Push> {
+        server::pushes(host, server)
     }
 
     fn spawned(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<(Stub, Source)> {
@@ -215,6 +223,10 @@ impl Agent for OpenCode {
         let next = if later.settled() > cursor.settled() { later } else { cursor };
         let next = next.after(&said).number();
         Ok((cursor.rest(said).into_iter().map(|one| one.message).collect(), next))
+    }
+
+    fn turns(&self, host: &dyn Host, stub: &Stub) -> io::Result<u64> {
+        Ok(turns::of(&self.since(host, stub, 0)?.0))
     }
 
     fn grows(&self, stub: &Stub) -> Option<PathBuf> {

@@ -50,7 +50,7 @@ fn reach<T>(
     act: impl Fn(&Asked<'_>, &Path) -> Result<T, Unheard>,
 ) -> Result<T, Unheard> {
     let ports = host.ports(target.process).map_err(|_| Unheard::NoChannel)?;
-    let server = Server { process: target.process, since: Timestamp::UNIX_EPOCH };
+    let server = Server { process: target.process, since: Timestamp::UNIX_EPOCH, serves: true };
     let cwd = target.cwd.unwrap_or_else(|| Path::new("/"));
     let mut failure = Unheard::NoChannel; // a terminal without `--port` has no server
     for place in ports.into_iter().filter_map(host::loopback) {

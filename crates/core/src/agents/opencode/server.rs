@@ -11,6 +11,7 @@ use crate::{
     evidence::{Need, Say},
     host::{self, Host},
     proof::Source,
+    push::{Line, Push},
 };
 use serde_json::Value;
 use std::{
@@ -24,6 +25,19 @@ const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
 const USER: &str = "OPENCODE_SERVER_USERNAME";
 /// What whoever speaks to a server has to know, if it was started with it.
 pub(super) const SECRETS: &[&str] = &[PASSWORD, USER];
+
+/// Messages after which the server or its store may answer otherwise. What it writes as it goes on
+/// (`session.updated`, `message.*`) its store tells, and each piece of a streamed answer nobody needs.
+const WAKES: &[&str] = &[
+    r#""type":"server.connected""#,
+    r#""type":"session.status""#,
+    r#""type":"session.idle""#,
+    r#""type":"session.error""#,
+    r#""type":"permission."#,
+    r#""type":"question."#,
+    r#""type":"server.instance.disposed""#,
+    r#""type":"global.disposed""#,
+];
 
 /// Every session it runs; none without asking where no turn is open that it could run. Of sessions in
 /// files nothing is asked: no server that writes them was ever seen to answer (1.1.65 was not tried).
@@ -57,6 +71,16 @@ pub(super) fn claims(
         }
     }
     failure.map_or(Ok(None), Err) // a terminal without `--port` has no server
+}
+
+/// Its events of all directories. To listen loads none of them (1.18.33), as to ask for one's would.
+pub(super) fn pushes(host: &dyn Host, server: &Server<'_>) -> Option<Push> {
+    let ports = host.ports(server.process).ok()?;
+    let at: Vec<SocketAddr> = ports.into_iter().filter_map(host::loopback).collect();
+    let (name, password) = Asked { host, server, place: *at.first()? }.user();
+    let user = password.map(|password| (name, password));
+    let line = Line::Events { at, page: "/global/event".to_owned(), user };
+    Some(Push { process: server.process.clone(), line, wakes: WAKES })
 }
 
 /// A server where its process listens: nobody else hears its password.
@@ -151,6 +175,26 @@ pub(super) fn encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::push::says;
+
+    #[test]
+    fn only_messages_that_may_change_a_state_wake() {
+        let wakes = |payload: &str| {
+            let line =
+                format!(r#"data: {{"directory":"/w","project":"global","payload":{payload}}}"#);
+            WAKES.iter().any(|word| says(line.as_bytes(), word))
+        };
+        let of = |kind: &str| format!(r#"{{"id":"evt_1","type":"{kind}","properties":{{}}}}"#);
+        for kind in ["server.connected", "session.status", "session.idle", "session.error"] {
+            assert!(wakes(&of(kind)), "{kind}");
+        }
+        for kind in ["permission.asked", "permission.replied", "question.asked"] {
+            assert!(wakes(&of(kind)), "{kind}");
+        }
+        for kind in ["server.heartbeat", "message.part.delta", "session.updated", "sync"] {
+            assert!(!wakes(&of(kind)), "{kind}");
+        }
+    }
 
     #[test]
     fn directories_of_any_name_stay_one_value() {

@@ -34,6 +34,8 @@ static CARD: Card = Card {
     tool_variable: Some("PI_SESSION_ID"), // 0.82 and later
     inherited: launch::INHERITED,
     infers: true,
+    local_ids: true,
+    costs: true,
     short: 13, // ids begin with their time: 13 characters are a millisecond
     known: known::KNOWN,
 };

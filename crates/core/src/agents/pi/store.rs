@@ -106,18 +106,20 @@ fn folder(cwd: &Path) -> String {
     format!("--{}--", path.replace(['/', '\\', ':'], "-"))
 }
 
-/// The first line of a session.
+/// The first line of a session; null before it is written, for the file is made a moment earlier.
 pub(super) fn header(file: &dyn Bytes) -> io::Result<Value> {
-    let mut first = Value::Null;
+    let mut first = None;
     lines::forward(file, 0, &mut |line| {
-        if let Body::Whole(bytes) = line.body {
-            first = json::object(bytes);
-        }
+        first = Some(match line.body {
+            Body::Whole(bytes) => json::object(bytes),
+            Body::Huge(_) => Value::Null,
+        });
         Flow::Break(())
     })?;
-    match json::text(&first, "type") {
-        Some("session") => Ok(first),
-        _ => Err(io::Error::other("it does not begin as a session of Pi")),
+    match first {
+        None => Ok(Value::Null),
+        Some(first) if json::text(&first, "type") == Some("session") => Ok(first),
+        Some(_) => Err(io::Error::other("it does not begin as a session of Pi")),
     }
 }
 

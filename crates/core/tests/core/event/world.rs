@@ -3,7 +3,7 @@
 use agentctl_core::{
     derive::{State, Verdict},
     event::{Cursor, Key, Look, Mark, Seen, Step, Story, What},
-    evidence::{Evidence, Holder, Need, Reading, Record, Tool, Turn},
+    evidence::{Evidence, Holder, Need, Reading, Record, Turn},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
     wire::{Around, Session},
@@ -102,6 +102,12 @@ impl World {
         }
     }
 
+    /// Whoever lives.
+    fn processes(&self) -> Vec<ProcKey> {
+        let live = self.lives.iter().enumerate().filter(|(_, life)| life.live);
+        live.map(|(number, life)| life.process(number)).collect()
+    }
+
     /// What a look sees for whoever stands at this cursor.
     pub(super) fn look(&self, cursor: &Cursor, full: bool) -> Look {
         let seen = |(number, life): (usize, &Life)| {
@@ -114,15 +120,12 @@ impl World {
             listed.then_some(Seen { key, session, story, settled: true })
         };
         Look {
-            at: at(self.now),
             agents: vec!["claude-code".into()],
             full,
+            processes: Some(self.processes()),
             sessions: self.lives.iter().enumerate().filter_map(seen).collect(),
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
             machine: "here".into(),
+            ..Look::nothing(at(self.now))
         }
     }
 }
@@ -137,7 +140,9 @@ impl Life {
         let known = |line: &&(Timestamp, What)| line.0 <= floor;
         let begin = mark.map_or_else(
             || self.lines.iter().take_while(known).count(),
-            |mark| usize::try_from(mark.upto).expect("small"),
+            |mark| {
+                usize::try_from(mark.upto).map_or(self.lines.len(), |at| at.min(self.lines.len()))
+            },
         );
         let closed = self.lines[..begin].iter().rev().find(|(_, what)| *what == What::Closed);
         let mut steps = Vec::new();
@@ -155,6 +160,7 @@ impl Life {
         Story {
             turn: mark.map_or(closed.map(|(at, _)| *at), |mark| mark.turn),
             began: begin > 0 && self.lines[begin - 1].1 != What::Closed,
+            start: begin as u64,
             steps,
             upto: self.lines.len() as u64,
             open: (!self.lines.is_empty()).then(|| self.turn_is_open()),
@@ -175,25 +181,29 @@ impl Life {
         }
     }
 
+    fn process(&self, number: usize) -> ProcKey {
+        let pid = u32::try_from(number).expect("small");
+        ProcKey { pid, start: self.runs, boot: "b".into() }
+    }
+
     fn session(&self, number: usize) -> Option<Session> {
         let started = self.started?;
-        let pid = u32::try_from(number).expect("small");
-        let key = ProcKey { pid, start: self.runs, boot: "b".into() };
+        let key = self.process(number);
         let trail = Source::Alive { process: key.clone() };
-        let holder = Holder { key, since: started, role: None, shared: false, trail, says: None };
+        let holder = Holder {
+            key,
+            since: started,
+            role: None,
+            shared: false,
+            halted: false,
+            trail,
+            says: None,
+        };
         let record = Record { started: Some(started), ..Record::of(Turn::None) };
         let seen = Evidence {
-            agent: "claude-code".into(),
-            id: Some(format!("s{number}")),
             record: Reading::Read(Box::new(record)),
             holders: if self.live { vec![holder] } else { Vec::new() },
-            lost: Vec::new(),
-            suspects: Vec::new(),
-            absence: None,
-            blind: None,
-            tool: Tool::NotAsked,
-            stop: None,
-            prompted: None,
+            ..Evidence::none("claude-code", Some(format!("s{number}")))
         };
         let stale = self.live && !self.own && self.turn_is_open();
         let stale = stale.then(|| Fact::new(Rule::TurnOlderThanHolder, "", Source::Blind));

@@ -28,6 +28,11 @@ fn holds(source: &Source, host: &FixtureHost) -> bool {
         }
         Source::File { path, shows } => whole(host, path).contains(shows),
         Source::Alive { process } => is_alive(process, host),
+        Source::Halted { process } => {
+            let table = host.table().ok();
+            let own = table.and_then(|table| table.process(process.pid));
+            is_alive(process, host) && own.is_some_and(|own| own.halted)
+        }
         Source::Gone { process } => !is_alive(process, host),
         Source::Lock { path, pid } => host.lockers(path).is_ok_and(|pids| pids.contains(pid)),
         Source::NoLock { path } => host.lockers(path).is_ok_and(|pids| pids.is_empty()),

@@ -5,7 +5,7 @@ use agentctl_core::{
     agent::{Agent, Depth, Stub},
     agents,
     event::{Cursor, Key, Look, Seen, Story},
-    evidence::Turn,
+    evidence::{Pending, Turn},
     host::Host,
     observe::{History, Survey},
     story::{From, story},
@@ -25,7 +25,7 @@ fn whole(agent: &dyn Agent, host: &dyn Host, stub: &Stub) -> Option<Story> {
 }
 
 /// Calls with every session of every case that has a record which can be read.
-fn each(mut call: impl FnMut(&dyn Agent, &FixtureHost, &Stub, Session)) {
+pub(super) fn each(mut call: impl FnMut(&dyn Agent, &FixtureHost, &Stub, Session)) {
     for case in cases().expect("the fixtures are readable") {
         let Some(agent) = agents::named(&case.agent) else { continue };
         let host = FixtureHost::new(&case.path).expect("case.json is readable");
@@ -59,6 +59,26 @@ fn a_story_ends_where_the_record_does() {
     assert!(read > 200, "only {read} records were read");
 }
 
+/// What a story reads after each line is what is read of the record, but for what only the present tells.
+#[test]
+fn the_turn_alone_is_that_of_the_record() {
+    each(|agent, host, stub, _| {
+        let Ok(mut record) = agent.read(host, stub, Depth::Glance) else { return };
+        if let Turn::Open { pending, .. } = &mut record.turn
+            && matches!(pending, Pending::ApprovalUnless { .. })
+        {
+            *pending = Pending::Nothing;
+        }
+        let mut turn = agent.turn(host, stub).expect("it was just read");
+        if let Turn::Open { pending, .. } = &mut turn
+            && matches!(pending, Pending::ApprovalUnless { .. })
+        {
+            *pending = Pending::Nothing;
+        }
+        assert_eq!(turn, record.turn, "{}", stub.path.display());
+    });
+}
+
 /// Told from the beginning, a session begins, its turns run and rest by turns, and no id comes twice.
 #[test]
 fn what_is_told_of_a_record_makes_sense() {
@@ -67,15 +87,11 @@ fn what_is_told_of_a_record_makes_sense() {
         let key = Key::of(&session, false);
         let seen = Seen { key, session, story, settled: true };
         let look = Look {
-            at: host.now(),
             agents: vec![agent.card().name.to_owned()],
             full: true,
             sessions: vec![seen],
-            spared: Vec::new(),
-            missed: Vec::new(),
-            locks: Vec::new(),
-            fuses: Vec::new(),
             machine: "here".to_owned(),
+            ..Look::nothing(host.now())
         };
         let told = Cursor::since(always()).tell(&look);
         let place = stub.path.display();

@@ -48,6 +48,19 @@ fn what_others_wrote_stays() {
     assert_eq!(home.run(&["daemon", "uninstall"]).code, Some(0));
 }
 
+/// What a unit does not hold is named, and not what it says.
+#[test]
+fn variables_that_do_not_reach_it_are_named() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let mut command = home.agentctl(&["daemon", "install", "--print"]);
+    command.env("AGENTCTL_WEBHOOK_SECRET", "hidden").env("AGENTCTL_HOME", home.path("own"));
+    let shown = home.ask(&mut command);
+    assert!(shown.stderr.contains("not in the file: AGENTCTL_WEBHOOK_SECRET;"), "{shown:#?}");
+    assert!(!format!("{}{}", shown.stdout, shown.stderr).contains("hidden"), "{shown:#?}");
+    assert_eq!(home.run(&["daemon", "install", "--print"]).stderr, "");
+}
+
 /// The supervisor's command is called where there is one, and what it complains of is told.
 #[test]
 fn the_supervisor_is_told_where_it_is_there() {

@@ -19,6 +19,11 @@ fn moment(kill: u32) -> Duration {
     Duration::from_millis(u64::from(kill.wrapping_mul(2_654_435_761) >> 16) % 480 + 20)
 }
 
+/// How much scripts of fuses have written.
+fn size(home: &Home) -> u64 {
+    fs::metadata(home.path("done")).map_or(0, |stat| stat.len())
+}
+
 fn launched(home: &Home, number: usize) -> String {
     let dir = home.path(format!("work-{number}"));
     fs::create_dir(&dir).expect("a folder");
@@ -56,8 +61,18 @@ fn nothing_is_lost_whenever_it_is_killed() {
         for kill in 0..KILLS {
             let began = Instant::now();
             let mut daemon = Daemon::begin(home, &mut home.agentctl(&["daemon", "run"]));
-            while began.elapsed() < moment(kill) {
-                thread::yield_now();
+            // At any moment; and at moments when it is surely at work, however slow the machine is.
+            match kill % 3 {
+                0 => until("a daemon", || daemon.said().contains("listens on").then_some(())),
+                1 => {
+                    let (before, own) = (size(home), || daemon.said().contains("listens on"));
+                    until("a fuse that fires", || (size(home) > before && own()).then_some(()));
+                }
+                _ => {
+                    while began.elapsed() < moment(kill) {
+                        thread::yield_now();
+                    }
+                }
             }
             daemon.kill();
         }
@@ -115,7 +130,7 @@ fn deadlines_are_kept_where_nobody_else_is_left() {
     let agents = Agents::new();
     let home = &agents.home;
     let launched =
-        home.run(&["launch", "claude-code", "--json", "-p", "x", "--timeout", "4s"]).json();
+        home.run(&["launch", "claude-code", "--json", "-p", "x", "--timeout", "12s"]).json();
     let session = &launched["session"];
     let id = session["id"].as_str().expect("an id");
     let pid = session["pid"].as_u64().expect("a pid");
@@ -138,7 +153,7 @@ fn the_parent_comes_first() {
     let home = &agents.home;
     let daemon = home.daemon();
     let launched =
-        home.run(&["launch", "claude-code", "--json", "-p", "x", "--timeout", "4s"]).json();
+        home.run(&["launch", "claude-code", "--json", "-p", "x", "--timeout", "12s"]).json();
     let id = launched["session"]["id"].as_str().expect("an id");
     let shown = || home.run(&["status", id, "--json"]).json()["session"].clone();
     until("its end", || (shown()["outcome"] == "timed out").then_some(()));

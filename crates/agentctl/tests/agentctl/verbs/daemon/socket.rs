@@ -104,7 +104,11 @@ fn what_is_no_question_is_told_so_and_harms_nobody() {
     }
     assert_eq!(code(&caller.ask("events", json!({"since": "c1.x"}))), -32602);
     assert_eq!(code(&caller.ask("events", json!({"filter": ["colour=red"]}))), -32602);
-    let missing = caller.ask("status", json!({"id": "zzz"}));
+    // On a busy machine an agent may answer late, and then nobody can say that it is not there.
+    let missing = until("an answer of all agents", || {
+        let answer = caller.ask("status", json!({"id": "zzz"}));
+        (answer["error"]["data"]["kind"] != "unreadable").then_some(answer)
+    });
     assert_eq!((code(&missing), &missing["error"]["data"]["kind"]), (-32003, &json!("no_session")));
     // Without an id nothing is done, and nothing answered.
     assert!(caller.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"stop\"}\n\n"));
@@ -116,17 +120,23 @@ fn lines_have_an_end_and_callers_a_number() {
     let (agents, daemon, _process) = served();
     let socket = agents.home.socket();
     let mut caller = Caller::new(&socket);
-    caller.send(&vec![b' '; 70 << 10]);
+    caller.send(&vec![b' '; 5 << 20]);
     assert_eq!(code(&caller.line().expect("an answer")), -32600);
     assert_eq!(caller.line(), None, "and he is hung up on");
     let mut callers: Vec<Caller> = (0..32).map(|_| Caller::new(&socket)).collect();
     for caller in &mut callers {
         assert_eq!(caller.ask("version", json!({}))["result"]["pid"], daemon.pid());
     }
+    // There is room for who looks after it, and for nothing else.
+    let mut spare = [(); 2].map(|()| Caller::new(&socket));
+    for caller in &mut spare {
+        assert_eq!(caller.ask("version", json!({}))["result"]["pid"], daemon.pid());
+        assert_eq!(code(&caller.ask("list", json!({}))), -32005);
+    }
     let mut late = Caller::new(&socket);
     let refused = late.line().expect("an answer");
     assert_eq!((code(&refused), late.line()), (-32005, None), "{refused:#}");
-    drop(callers);
+    drop((callers, spare));
     // Their seats are free again.
     until("a free seat", || {
         let mut caller = Caller::new(&socket);
@@ -143,7 +153,8 @@ fn others_are_not_served() {
     let home = &agents.home;
     let _daemon = home.daemon();
     if home.user().is_none() {
-        return; // only root can be somebody else
+        eprintln!("not tried: only root can be somebody else");
+        return;
     }
     let mut root = Caller::new(&home.socket());
     let refused = root.line().expect("an answer");
@@ -188,6 +199,14 @@ fn whoever_subscribes_is_told() {
     }
     assert_eq!(kinds[0], "gap");
     assert_eq!(once.ask("version", json!({}))["result"]["schema"], 1, "and then goes on");
+    // A cursor may be long, for the daemon and for the command line.
+    let long = json!({"since": cursor, "once": true, "filter": vec!["type=lock"; 20_000]});
+    assert_eq!(once.ask("events", long)["result"]["schema"], 1);
+    home.write("cursor", format!("{cursor}\n"));
+    let file = std::fs::File::open(home.path("cursor")).expect("a file");
+    let told = home.as_us(&["events", "--once", "--since", "-"]).stdin(file).output();
+    let told = told.expect("an answer");
+    assert!(told.status.success() && told.stdout.starts_with(b"{"), "{told:?}");
 }
 
 /// Who subscribes and never reads is dropped, and keeps nobody waiting.

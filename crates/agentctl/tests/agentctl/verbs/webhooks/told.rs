@@ -96,21 +96,27 @@ fn a_fuse_is_told_to_everybody_in_their_words() {
     assert_eq!(told["cwd"], fuse["target"]["directory"]);
 }
 
-/// Whatever is wrong with what is configured, the daemon does the rest, and says so.
+/// Whatever is wrong with what is configured, the daemon does the rest, and says so; who could not be told is
+/// told once it is mended.
 #[test]
 fn a_broken_configuration_keeps_no_fuse_from_firing() {
     let agents = Agents::new();
     let home = &agents.home;
     home.write(USER, "[webhook\n");
     agents.own();
-    let _daemon = home.daemon();
+    let mut first = home.daemon();
     let status = home.run(&["daemon", "status", "--json"]);
     let problem = status.json()["problems"][0]["message"].to_string();
     assert_eq!(status.code, Some(8), "{status:#?}");
     assert!(problem.contains("nobody is told what happens") && problem.contains(USER), "{problem}");
-    home.run(&["fuse", "set", ".", "--ttl", "10ms"]);
+    home.run(&["fuse", "set", ".", "--ttl", "10ms", "--on-expire", "webhook"]);
     until("a fuse that fired", || {
         let fuses = home.run(&["fuses", "-a", "--json"]).json();
         (!fuses["fuses"][0]["fired"].is_null()).then_some(())
     });
+    first.kill();
+    let (url, heard) = server(200);
+    home.write(USER, format!("[webhook]\nurl = '{url}'\nsecret = '{SECRET}'\n"));
+    let _second = home.daemon();
+    assert_eq!(next(&heard).body["hook_type"], "fuse.fired");
 }

@@ -1,0 +1,309 @@
+//! When a session that is not found has ended, and what is told of locks and fuses meanwhile.
+
+use super::world::at;
+use agentctl_core::{
+    derive::{Idle, State, Verdict},
+    event::{Cursor, Key, Look, Seen, Step, Story, What, witnessed},
+    evidence::{Evidence, Holder},
+    fuse::{Action, Fuse, SCHEMA, Target},
+    ident::ProcKey,
+    proof::{Fact, Rule, Source},
+    receipt::{Exit, Launched, Stopped},
+    wire::{Around, Event, EventKind, Lock, LockKind, Session, StateName},
+};
+
+const AGENT: &str = "claude-code";
+
+fn agent(mut seen: Seen, agent: &str) -> Seen {
+    seen.key.agent = agent.to_owned();
+    seen.session.agent = agent.to_owned();
+    seen
+}
+
+fn process(pid: u32) -> ProcKey {
+    ProcKey { pid, start: 7, boot: "b".into() }
+}
+
+/// A session that these processes have loaded, each with the second in which it began.
+fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
+    let holder = |(pid, began): &(u32, i64)| {
+        let trail = Source::Alive { process: process(*pid) };
+        let (key, since) = (process(*pid), at(*began));
+        Holder { key, since, role: None, shared: false, halted: false, trail, says: None }
+    };
+    let began = |(pid, began): &(u32, i64)| {
+        let source = Source::Alive { process: process(*pid) };
+        Fact::new(Rule::HolderAlive, "alive", source).at(at(*began))
+    };
+    let seen = Evidence {
+        holders: holders.iter().map(holder).collect(),
+        ..Evidence::none(AGENT, id.map(str::to_owned))
+    };
+    let because = holders.iter().map(began).collect();
+    let verdict = Verdict { state, live: !holders.is_empty(), because };
+    Session::new(seen, verdict, Around::default())
+}
+
+fn seen(session: Session, steps: &[(i64, What)]) -> Seen {
+    let step = |(second, what): &(i64, What)| Step { at: at(*second), what: *what, upto: 0 };
+    let story = Story { steps: steps.iter().map(step).collect(), ..Story::default() };
+    Seen { key: Key::of(&session, false), session, story, settled: true }
+}
+
+/// What is seen while these processes live.
+fn look(second: i64, sessions: &[Seen], live: Option<&[u32]>) -> Look {
+    Look {
+        agents: vec![AGENT.into()],
+        full: true,
+        processes: live.map(|live| live.iter().map(|pid| process(*pid)).collect()),
+        sessions: sessions.to_vec(),
+        ..Look::nothing(at(second))
+    }
+}
+
+fn told(events: &[Event]) -> Vec<(EventKind, Option<StateName>)> {
+    events.iter().map(|event| (event.kind, event.after)).collect()
+}
+
+const IDLE: State = State::Idle(Idle::BetweenTurns);
+
+fn unnamed() -> State {
+    State::Unknown("its process has named no session".into())
+}
+
+/// A session by its id and state, who lives later, and what is told then.
+type Case = (Option<&'static str>, State, Option<&'static [u32]>, EventKind, StateName);
+
+/// Whoever is not found has ended only if the kernel shows that its process is gone.
+#[test]
+fn who_is_missing_has_ended_if_its_process_has() {
+    let (ended, changed) = (EventKind::Ended, EventKind::Changed);
+    let table: [Case; 8] = [
+        (Some("s"), IDLE, Some(&[2]), ended, StateName::Done),
+        (Some("s"), State::Working, Some(&[2]), ended, StateName::Died),
+        (None, unnamed(), Some(&[2]), ended, StateName::Unknown),
+        (Some("s"), State::Unknown("x".into()), Some(&[2]), ended, StateName::Unknown),
+        (Some("s"), IDLE, Some(&[1, 2]), changed, StateName::Unknown),
+        (Some("s"), State::Working, Some(&[1]), changed, StateName::Unknown),
+        (Some("s"), IDLE, None, changed, StateName::Unknown),
+        (Some("s"), State::Working, None, changed, StateName::Unknown),
+    ];
+    for (id, state, live, kind, after) in table {
+        let before = seen(session(id, state.clone(), &[(1, 0)]), &[]);
+        let mut cursor = Cursor::now(&look(10, &[before], Some(&[1, 2])));
+        let events = cursor.tell(&look(20, &[], live));
+        assert_eq!(told(&events), [(kind, Some(after))], "{id:?} {state:?} {live:?}");
+        assert_eq!(cursor.tell(&look(30, &[], live)), [], "{id:?} {state:?} {live:?}");
+        if kind == changed {
+            let events = cursor.tell(&look(40, &[], Some(&[])));
+            assert_eq!(told(&events), [(ended, Some(StateName::Unknown))]);
+        }
+        assert_eq!(cursor.tell(&look(50, &[], Some(&[]))), []);
+        assert!(cursor.marks.values().all(|mark| mark.is_over()), "{:?}", cursor.marks);
+    }
+}
+
+/// An agent whose store cannot all be read hides no end of a process that named nothing.
+#[test]
+fn a_store_that_is_closed_hides_ends_of_sessions_alone() {
+    let named = seen(session(Some("s"), IDLE, &[(1, 0)]), &[]);
+    let nobody = seen(session(None, unnamed(), &[(2, 0)]), &[]);
+    let mut cursor = Cursor::now(&look(10, &[named, nobody], Some(&[1, 2])));
+    let closed = Look { agents: Vec::new(), full: false, ..look(20, &[], Some(&[])) };
+    let events = cursor.tell(&closed);
+    assert_eq!(told(&events), [(EventKind::Ended, Some(StateName::Unknown))]);
+    let events = cursor.tell(&look(30, &[], Some(&[])));
+    assert_eq!(told(&events), [(EventKind::Ended, Some(StateName::Done))]);
+}
+
+/// A process that has loaded another session has left this one.
+#[test]
+fn who_went_on_with_another_has_left() {
+    let before = seen(session(Some("s"), IDLE, &[(1, 0)]), &[]);
+    let after = seen(session(Some("t"), IDLE, &[(1, 0)]), &[]);
+    let mut cursor = Cursor::now(&look(10, &[before], Some(&[1])));
+    let events = cursor.tell(&look(20, &[after], Some(&[1])));
+    let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
+    assert!(kinds.contains(&EventKind::Ended) && kinds.contains(&EventKind::Started), "{kinds:?}");
+}
+
+/// What one process leaves and another has had loaded meanwhile goes on.
+#[test]
+fn no_exit_ends_what_another_has_loaded() {
+    let both = seen(session(Some("s"), IDLE, &[(1, 0), (2, 5)]), &[]);
+    let exited = [(15, What::Exited)];
+    for (holder, live, ends) in [
+        ((2, 5), &[2][..], false), // it was there before
+        ((2, 18), &[2], true),     // it came after
+        ((3, 18), &[1, 3], false), // the exit is another launch's: the one that was told lives
+    ] {
+        let mut cursor = Cursor::now(&look(10, std::slice::from_ref(&both), Some(&[1, 2])));
+        let steps = if live.contains(&1) { &[][..] } else { &exited[..] };
+        let rest = seen(session(Some("s"), IDLE, &[holder]), steps);
+        let events = cursor.tell(&look(20, &[rest], Some(live)));
+        let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
+        let expected = if ends { vec![EventKind::Ended, EventKind::Started] } else { vec![] };
+        assert_eq!(kinds, expected, "{holder:?}");
+    }
+}
+
+fn lock(kind: LockKind, whose: Option<&str>) -> Lock {
+    let manual = kind == LockKind::Manual;
+    Lock {
+        directory: "/work".into(),
+        kind,
+        session_id: whose.filter(|_| !manual).map(str::to_owned),
+        agent: (!manual).then(|| AGENT.to_owned()),
+        pid: None,
+        by: whose.filter(|_| manual).map(str::to_owned),
+        reason: None,
+        since: at(1),
+    }
+}
+
+/// A lock is released when that is known, and not when nobody could look.
+#[test]
+fn a_lock_that_is_not_seen_is_not_released() {
+    let here = |cwd: Option<&str>, state: State, holders: &[(u32, i64)]| {
+        let session = session(Some("s"), state, holders);
+        seen(Session { cwd: cwd.map(Into::into), ..session }, &[])
+    };
+    let works = here(Some("/work"), IDLE, &[(1, 0)]);
+    let nobody = seen(session(None, unnamed(), &[(2, 0)]), &[]);
+    let locks = vec![
+        lock(LockKind::Session, Some("s")),
+        lock(LockKind::Session, None),
+        lock(LockKind::Manual, Some("ada")),
+    ];
+    let first = Look { locks, ..look(10, &[works, nobody.clone()], Some(&[1, 2])) };
+    let released = |sessions: &[Seen], live: &[u32], people: bool| {
+        let mut cursor = Cursor::now(&first);
+        let events = cursor.tell(&Look { people, ..look(20, sessions, Some(live)) });
+        let events = events.into_iter().filter(|event| event.kind == EventKind::LockReleased);
+        let whose = events.filter_map(|event| event.lock.map(|lock| lock.session_id.or(lock.by)));
+        whose.flatten().collect::<Vec<_>>()
+    };
+    let unseen = here(None, IDLE, &[(1, 0)]);
+    assert_eq!(released(&[unseen.clone(), nobody.clone()], &[1, 2], false), [""; 0]);
+    assert_eq!(released(&[unseen, nobody.clone()], &[1, 2], true), ["ada"]);
+    let elsewhere = here(Some("/other"), IDLE, &[(1, 0)]);
+    assert_eq!(released(&[elsewhere, nobody.clone()], &[1, 2], false), ["s"]);
+    assert_eq!(released(&[here(Some("/work"), State::Done, &[])], &[2], false), ["s"]);
+    assert_eq!(released(std::slice::from_ref(&nobody), &[2], false), ["s"], "its process is gone");
+    assert_eq!(released(&[nobody], &[1, 2], false), [""; 0], "its process lives");
+}
+
+/// From a time on, what people asked for between two steps of sessions is told with them.
+#[test]
+fn a_fuse_is_told_however_far_sessions_are() {
+    let first =
+        seen(session(Some("a"), State::Done, &[]), &[(100, What::Opened), (101, What::Closed)]);
+    let last =
+        seen(session(Some("b"), State::Done, &[]), &[(300, What::Opened), (301, What::Closed)]);
+    let fuse = Fuse {
+        schema: SCHEMA,
+        id: "f-1".into(),
+        target: Target::Directory("/work".into()),
+        set_at: at(200),
+        deadline: at(900),
+        extended_at: None,
+        action: Action::Event,
+        limit: None,
+        label: None,
+        fired: None,
+        cancelled_at: None,
+    };
+    let locks = vec![lock(LockKind::Manual, Some("ada"))];
+    let look =
+        Look { fuses: vec![fuse], locks, people: true, ..look(500, &[first, last], Some(&[])) };
+    let mut cursor = Cursor::since(at(0));
+    let events = cursor.tell(&look);
+    let kinds = |events: &[Event]| events.iter().map(|event| event.kind).collect::<Vec<_>>();
+    assert!(kinds(&events).ends_with(&[EventKind::LockTaken, EventKind::FuseSet]), "{events:#?}");
+    let sessions = events.iter().filter(|event| event.session.is_some());
+    for event in sessions {
+        let mut rest = Cursor::from_text(&event.cursor).expect("our own text");
+        let rest = kinds(&rest.tell(&look));
+        assert!(rest.ends_with(&[EventKind::LockTaken, EventKind::FuseSet]), "{rest:?}");
+    }
+    assert_eq!(cursor.tell(&Look { sessions: Vec::new(), ..look }), []);
+}
+
+/// A store that cannot be read holds nobody back but its own agent.
+#[test]
+fn only_who_cannot_be_read_stays_behind() {
+    let mut cursor = Cursor::now(&Look { unread: vec!["codex".into()], ..look(0, &[], Some(&[])) });
+    let ended =
+        seen(session(Some("a"), State::Done, &[]), &[(100, What::Opened), (101, What::Closed)]);
+    let closed = |second, sessions: &[Seen]| Look {
+        unread: vec!["codex".into()],
+        ..look(second, sessions, Some(&[]))
+    };
+    assert!(!cursor.tell(&closed(110, std::slice::from_ref(&ended))).is_empty());
+    assert_eq!(cursor.tell(&closed(1000, &[])), []);
+    assert!(cursor.marks.is_empty(), "it is over, and below the floor");
+    assert_eq!((cursor.floor_of(AGENT), cursor.floor_of("codex")), (at(940), at(0)));
+    let mut cursor = Cursor::from_text(&cursor.to_text()).expect("our own text");
+    let hidden = agent(ended, "codex");
+    let open =
+        Look { agents: vec![AGENT.into(), "codex".into()], ..look(1010, &[hidden], Some(&[])) };
+    let kinds: Vec<_> = cursor.tell(&open).iter().map(|event| event.kind).collect();
+    assert!(kinds.contains(&EventKind::Working) && kinds.contains(&EventKind::Idle), "{kinds:?}");
+    assert_eq!(cursor.floor_of("codex"), cursor.floor_of(AGENT));
+}
+
+/// A directory that cannot be read for once, or is told late, makes no other session.
+#[test]
+fn a_session_keeps_its_key() {
+    let of = |id: &str, cwd: Option<&str>| {
+        let session = session(Some(id), IDLE, &[(1, 0)]);
+        Session { cwd: cwd.map(Into::into), ..session }
+    };
+    let marked = |sessions: &[Session]| {
+        let keyed =
+            |session: &Session| Seen { key: Key::of(session, true), ..seen(session.clone(), &[]) };
+        let sessions: Vec<Seen> = sessions.iter().map(keyed).collect();
+        Cursor::now(&look(10, &sessions, Some(&[1])))
+    };
+    let uuid = "0198c0de-0000-7000-8000-00000000abcd";
+    assert_eq!(Key::of(&of(uuid, Some("/a")), true).dir, None, "it is unique by itself");
+    let (here, there, nowhere) = (of("fix", Some("/a")), of("fix", Some("/b")), of("fix", None));
+    assert_ne!(Key::of(&here, true), Key::of(&there, true));
+    assert_eq!(Key::of(&here, false), Key::of(&there, false));
+    for (known, seen) in [(&here, &nowhere), (&nowhere, &here), (&here, &here)] {
+        let cursor = marked(std::slice::from_ref(known));
+        assert_eq!(cursor.key_of(seen, true), Key::of(known, true));
+    }
+    let both = marked(&[here.clone(), there.clone()]);
+    assert_eq!(both.key_of(&there, true), Key::of(&there, true));
+    assert_eq!(marked(&[here]).key_of(&there, true), Key::of(&there, true));
+}
+
+/// What we stopped is told as stopped, whatever it exited with.
+#[test]
+fn what_we_stopped_has_not_failed() {
+    let launch = |code, overdue| {
+        let exit = Exit { schema: 1, code, signal: None, at: at(9), overdue };
+        let json = serde_json::json!({
+            "schema": 1, "launch": "l", "agent": AGENT, "session": "s", "at": at(1),
+        });
+        let launch: Launched = serde_json::from_value(json).expect("a receipt");
+        Launched { exit: Some(exit), ..launch }
+    };
+    let stop = |second| {
+        let (agent, session, process) = (AGENT.to_owned(), "s".to_owned(), process(1));
+        ("/stop".into(), Stopped { schema: 1, agent, session, process, at: at(second) })
+    };
+    for (code, overdue, stops, state) in [
+        (Some(0), false, vec![], StateName::Done),
+        (Some(143), false, vec![], StateName::Failed),
+        (None, false, vec![], StateName::Died),
+        (Some(143), true, vec![], StateName::Stopped),
+        (Some(143), false, vec![stop(8)], StateName::Stopped),
+        (None, false, vec![stop(8)], StateName::Stopped),
+        (Some(143), false, vec![stop(0)], StateName::Failed), // another run of it
+    ] {
+        let session = witnessed(&launch(code, overdue), &stops, "here").expect("it exited");
+        assert_eq!((session.state, session.live), (state, false), "{code:?} {overdue} {stops:?}");
+    }
+}
