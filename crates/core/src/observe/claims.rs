@@ -30,7 +30,7 @@ impl Survey<'_> {
         // The first of two holders says when it began and what it is called: not whichever name the
         // directory gave first.
         let mut found = claims.claims;
-        found.sort_by_cached_key(|one| (one.session.clone(), one.about.started, rank(&one.trail)));
+        found.sort_by(|a, b| place(a).cmp(&place(b)));
         for claim in found {
             self.follow(store, claim);
         }
@@ -200,11 +200,15 @@ enum Found {
     CannotTell(String),
 }
 
-/// Something to tell claims of one moment apart by.
-fn rank(trail: &Trail) -> (u32, u64) {
-    match trail {
-        Trail::Process { pid, start, .. } => (*pid, *start),
-        Trail::Known(key) => (key.pid, key.start),
-        Trail::Flock(_) | Trail::Server { .. } => (0, 0),
-    }
+/// Where a claim stands among others: by session, then by when it began, which some do not say, then by
+/// whatever tells two apart.
+fn place(claim: &Claim) -> (&str, bool, Option<Timestamp>, u32, u64, Option<&Path>) {
+    let (pid, start, path) = match &claim.trail {
+        Trail::Process { pid, start, .. } => (*pid, *start, None),
+        Trail::Known(key) => (key.pid, key.start, None),
+        Trail::Flock(path) => (0, 0, Some(path.as_path())),
+        Trail::Server { .. } => (0, 0, None),
+    };
+    let began = claim.about.started;
+    (&claim.session, began.is_none(), began, pid, start, path)
 }

@@ -8,18 +8,7 @@ use agentctl_core::{
     proof::{Rule, Source},
 };
 use jiff::Timestamp;
-use proptest::{prelude::*, test_runner::RngSeed};
-
-/// The same evidence each time, so that a run that passed passes again; nothing is written beside the
-/// sources, since a failure prints the evidence.
-fn plain() -> ProptestConfig {
-    ProptestConfig {
-        cases: 3_000,
-        rng_seed: RngSeed::Fixed(2026),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
+use proptest::prelude::*;
 
 fn is_ended(state: &State) -> bool {
     match state {
@@ -29,7 +18,7 @@ fn is_ended(state: &State) -> bool {
 }
 
 proptest! {
-    #![proptest_config(plain())]
+    #![proptest_config(some::plain(3_000))]
 
     #[test]
     fn the_same_evidence_has_the_same_answer(seen in some::evidence()) {

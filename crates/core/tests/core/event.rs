@@ -3,6 +3,7 @@
 mod ends;
 mod world;
 
+use crate::some;
 use agentctl_core::{
     event::Cursor,
     wire::{Event, EventKind},
@@ -72,7 +73,7 @@ fn looks() -> impl Strategy<Value = Vec<(bool, bool, usize)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(some::plain(500))]
 
     /// Where receipts prove every run, whoever was killed and missed anything tells exactly what a
     /// watcher tells that missed nothing, and each once. Histories are longer than marks are kept.

@@ -1,5 +1,6 @@
 //! The line readers see what a plain split sees, however the file is handed over.
 
+use crate::some;
 use agentctl_core::{
     host::Bytes,
     lines::{Body, Flow, LIMIT, Line, Span, back, forward, head},
@@ -99,11 +100,7 @@ fn file() -> impl Strategy<Value = Growing> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 60,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(some::plain(60))]
 
     #[test]
     fn from_the_end_they_are_what_was_there_at_opening(file in file()) {

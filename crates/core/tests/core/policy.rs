@@ -1,5 +1,6 @@
 //! Who stands in the way of a launch, whatever is locked.
 
+use crate::some;
 use agentctl_core::{
     policy::{Sharing, in_the_way},
     wire::{Lock, LockKind},
@@ -14,17 +15,17 @@ fn directory() -> impl Strategy<Value = PathBuf> {
         .prop_map(PathBuf::from)
 }
 
+fn word() -> impl Strategy<Value = Option<String>> {
+    prop::option::of("[ab]")
+}
+
 fn lock() -> impl Strategy<Value = Lock> {
     let kind = prop_oneof![Just(LockKind::Manual), Just(LockKind::Session)];
-    (directory(), kind, 0..3i64, 0..3u32).prop_map(|(directory, kind, since, pid)| Lock {
-        directory,
-        kind,
-        session_id: None,
-        agent: None,
-        pid: Some(pid),
-        by: None,
-        reason: None,
-        since: Timestamp::from_second(since).expect("a small number"),
+    let whose = (word(), word(), prop::option::of(0..2u32), word(), word());
+    (directory(), kind, 0..3i64, whose).prop_map(|(directory, kind, since, whose)| {
+        let (session_id, agent, pid, by, reason) = whose;
+        let since = Timestamp::from_second(since).expect("a small number");
+        Lock { directory, kind, session_id, agent, pid, by, reason, since }
     })
 }
 
@@ -43,11 +44,7 @@ fn sharing() -> impl Strategy<Value = Sharing> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 1000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(some::plain(1000))]
 
     #[test]
     fn exactly_what_is_locked_is_refused(
