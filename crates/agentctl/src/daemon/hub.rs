@@ -1,9 +1,12 @@
 //! Whoever subscribed, and what waits to be sent to each: never more than a queue's length.
 
 use super::{rpc, shared::locked};
-use agentctl_core::{event::Filter, wire::Event};
+use agentctl_core::{
+    event::{Cursor, Filter},
+    wire::{Event, StateName},
+};
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     net::Shutdown,
     os::unix::net::UnixStream,
     sync::{
@@ -57,13 +60,16 @@ pub(super) struct Held {
     id: String,
     /// Of which session.
     session: Option<String>,
+    before: Option<StateName>,
+    after: Option<StateName>,
     cursor: String,
     line: Line,
 }
 
 /// What somebody was told who had missed it: ids.
-#[derive(Default)]
 pub(super) struct Missed {
+    /// Where he stands then.
+    cursor: String,
     /// The last ones: what the watcher told meanwhile is among them.
     last: VecDeque<String>,
     /// Of all, what the watcher may not have seen yet.
@@ -71,6 +77,23 @@ pub(super) struct Missed {
 }
 
 impl Missed {
+    /// Nothing yet; he stands where he said, which may be no cursor.
+    pub(super) fn since(cursor: &str) -> Self {
+        let cursor = cursor.to_owned();
+        Self { cursor, last: VecDeque::new(), new: BTreeSet::new() }
+    }
+
+    /// The states that he knows.
+    fn states(&self) -> BTreeMap<String, StateName> {
+        let marks = Cursor::from_text(&self.cursor).map(|cursor| cursor.marks).unwrap_or_default();
+        marks.into_iter().filter_map(|(key, mark)| Some((key.id, mark.state?))).collect()
+    }
+
+    /// He stands here.
+    pub(super) fn stands(&mut self, cursor: &str) {
+        cursor.clone_into(&mut self.cursor);
+    }
+
     /// He was told this.
     pub(super) fn add(&mut self, id: &str, is_new: bool) {
         if is_new {
@@ -116,12 +139,38 @@ impl Subscriber {
             let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
             return false;
         }
+        // Of a filtered story nobody expects that each step goes on from the one before.
+        if self.filter == Filter::default() {
+            let Some(news) = news(told.states(), rest) else {
+                let _ = self.stream.shutdown(Shutdown::Both);
+                return false;
+            };
+            rest = news;
+        }
         // What comes after it he knows: he goes on behind that.
         if let Some(held) = rest.last_mut().filter(|held| held.cursor != last) {
             held.line = held.line.replace(&held.cursor, &last).into();
         }
         rest.into_iter().all(|held| self.send(held.line))
     }
+}
+
+/// The steps that are news to whoever knows these states; none where one does not go on from what he knows. The
+/// watcher may have seen a state that was over when it was looked what he had missed: what led out of that into one
+/// that he knows is no news.
+fn news(mut states: BTreeMap<String, StateName>, held: Vec<Held>) -> Option<Vec<Held>> {
+    let mut news = Vec::new();
+    for one in held {
+        let step = one.session.clone().zip(one.after);
+        let known = step.and_then(|(session, after)| states.insert(session, after));
+        let goes_on = known.is_none() || one.before.is_none() || known == one.before;
+        match goes_on {
+            true => news.push(one),
+            false if known == one.after => {}
+            false => return None,
+        }
+    }
+    Some(news)
 }
 
 impl Inside {
@@ -145,7 +194,9 @@ impl Hub {
                     Some(held) if held.len() < rpc::QUEUE => {
                         let (id, cursor) = (event.id.clone(), event.cursor.clone());
                         let session = event.session.as_ref().and_then(|one| one.id.clone());
-                        held.push(Held { id, session, cursor, line: Arc::clone(&line) });
+                        let (before, after) = (event.before, event.after);
+                        let line = Arc::clone(&line);
+                        held.push(Held { id, session, before, after, cursor, line });
                         true
                     }
                     Some(_) => {
@@ -211,5 +262,41 @@ impl Hub {
     /// He is gone.
     pub(super) fn remove(&self, connection: u64) {
         locked(&self.0).subscribers.retain(|one| one.connection != connection);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(id: &str, before: Option<StateName>, after: StateName) -> Held {
+        let session = Some("one".to_owned());
+        let (id, after) = (id.to_owned(), Some(after));
+        Held { id, session, before, after, cursor: String::new(), line: "".into() }
+    }
+
+    #[test]
+    fn steps_go_on_from_what_he_knows() {
+        use StateName::{Done, Idle, Waiting, Working};
+        let ids = |known: Option<StateName>, steps: Vec<Held>| {
+            let states = known.map(|known| ("one".to_owned(), known)).into_iter().collect();
+            let ids = |news: Vec<Held>| news.into_iter().map(|one| one.id).collect::<String>();
+            news(states, steps).map(ids)
+        };
+        let all = || {
+            vec![
+                step("a", None, Idle),
+                step("b", Some(Idle), Working),
+                step("c", Some(Working), Waiting),
+                step("d", Some(Waiting), Working),
+                step("e", Some(Working), Done),
+            ]
+        };
+        let from = |at: usize| all().split_off(at);
+        assert_eq!(ids(None, all()).as_deref(), Some("abcde"));
+        assert_eq!(ids(Some(Working), from(2)).as_deref(), Some("cde"));
+        assert_eq!(ids(Some(Working), from(3)).as_deref(), Some("e"), "the question is over");
+        assert_eq!(ids(Some(Idle), from(3)), None, "he may have missed anything");
+        assert_eq!(ids(Some(Done), from(4)).as_deref(), Some(""));
     }
 }

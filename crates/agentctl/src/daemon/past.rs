@@ -132,10 +132,11 @@ fn send(to: &mut UnixStream, mut piece: &[u8], end: Instant) -> io::Result<()> {
 
 /// Sends what happened until now, and says which ids that was.
 pub(super) fn missed(shared: &Shared, caller: &Caller, params: &Value) -> Result<Missed, Fault> {
+    let mut told = Missed::since(params["since"].as_str().unwrap_or_default());
     // What was before the daemon began, and what is older than this, its watcher knows.
     let new = shared.since.max(Timestamp::now() - NEW);
     let mut clerk = Clerk::begin(shared.portable, &json!({"id": null, "events": params}))?;
-    let (mut told, mut waited) = (Missed::default(), Duration::ZERO);
+    let mut waited = Duration::ZERO;
     loop {
         let mut line = String::new();
         let read = clerk.out.read_line(&mut line).map_err(|why| failed(&why))?;
@@ -151,6 +152,9 @@ pub(super) fn missed(shared: &Shared, caller: &Caller, params: &Value) -> Result
         let at = event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
         if let Some(id) = event["id"].as_str().filter(|_| event["type"] != "gap") {
             told.add(id, at.is_some_and(|at| at > new));
+        }
+        if let Some(cursor) = event["cursor"].as_str() {
+            told.stands(cursor);
         }
         say(caller, line.into(), &mut waited).map_err(|why| failed(&why))?;
     }
