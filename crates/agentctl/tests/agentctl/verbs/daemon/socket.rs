@@ -5,12 +5,23 @@ use serde_json::{Value, json};
 use std::{io::Write, os::unix::net::UnixStream, os::unix::process::CommandExt};
 
 /// A daemon of the user who runs the tests, with a session of his.
+/// Of our own user's agents all tests' are seen: whatever is told is of this test's alone, by its id and directory.
+fn own() -> (String, String) {
+    let number = std::process::id();
+    (id(number), format!("/home/dev/live-{number}"))
+}
+
+/// What a process is registered with.
+fn says(status: &str) -> Value {
+    json!({"status": status, "cwd": own().1})
+}
+
 fn served() -> (Agents, Daemon, crate::home::StandIn) {
     let agents = Agents::new();
     let home = &agents.home;
     let us = rustix::process::geteuid().as_raw();
     let process = home.stand_in_of(us);
-    home.register(&process, &id(1), json!({"status": "busy"}));
+    home.register(&process, &own().0, says("busy"));
     let daemon = Daemon::of(home, &mut home.as_us(&["daemon", "run"]));
     (agents, daemon, process)
 }
@@ -29,7 +40,7 @@ fn answers_are_those_of_the_command_line() {
     let known = (&version["schema"], &version["protocol"], &version["pid"]);
     assert_eq!(known, (&json!(1), &json!(1), &json!(daemon.pid())));
     let cli = |words: &[&str]| home.ask(&mut home.as_us(words)).json();
-    let dir = "/home/dev/live";
+    let (id, dir) = own();
     let mut same = |method: &str, params: Value, words: &[&str]| {
         let answer = caller.ask(method, params);
         assert_eq!(answer["result"], cli(words), "{method}: {answer:#}");
@@ -41,7 +52,7 @@ fn answers_are_those_of_the_command_line() {
         &[
             "list",
             "--cwd",
-            dir,
+            &dir,
             "--agent",
             "claude",
             "--timeout",
@@ -68,11 +79,11 @@ fn answers_are_those_of_the_command_line() {
             "--json",
         ],
     );
-    same("status", json!({"id": id(1)}), &["status", &id(1), "--json"]);
-    same("explain", json!({"id": id(1)}), &["explain", &id(1), "--json"]);
+    same("status", json!({"id": id}), &["status", &id, "--json"]);
+    same("explain", json!({"id": id}), &["explain", &id, "--json"]);
     same("fuses", json!({"all": true}), &["fuses", "-a", "--json"]);
     let locks = caller.ask("locks", json!({}))["result"]["locks"].clone();
-    let own = |lock: &&Value| lock["session_id"] == id(1);
+    let own = |lock: &&Value| lock["session_id"] == id;
     assert_eq!(locks.as_array().expect("locks").iter().filter(own).count(), 1, "{locks:#}");
     let daemon = caller.ask("daemon", json!({}))["result"].clone();
     assert_eq!(daemon, cli(&["daemon", "status", "--json"]));
@@ -174,11 +185,12 @@ fn whoever_subscribes_is_told() {
     let mut now = Caller::new(&home.socket());
     let begun = now.ask("events", json!({"filter": ["type=session"]}));
     let cursor = begun["result"]["cursor"].as_str().expect("a cursor").to_owned();
-    home.register(&process, &id(1), json!({"status": "idle"}));
+    let (id, _) = own();
+    home.register(&process, &id, says("idle"));
     let next = |caller: &mut Caller| loop {
         let line = caller.line().expect("an event");
         assert_eq!(line["method"], "event", "{line:#}");
-        if line["params"]["session"]["id"] == id(1) && line["params"]["type"] != "session.changed" {
+        if line["params"]["session"]["id"] == id && line["params"]["type"] != "session.changed" {
             return (line["params"]["type"].to_string(), line["params"]["id"].to_string());
         }
     };
@@ -187,7 +199,7 @@ fn whoever_subscribes_is_told() {
     let mut later = Caller::new(&home.socket());
     later.ask("events", json!({"since": cursor}));
     assert_eq!(next(&mut later), idle);
-    home.register(&process, &id(1), json!({"status": "busy"}));
+    home.register(&process, &id, says("busy"));
     let (one, other) = (next(&mut now), next(&mut later));
     assert_eq!((one.0.as_str(), &one), ("\"session.working\"", &other));
     let mut once = Caller::new(&home.socket());
@@ -228,13 +240,18 @@ fn who_does_not_read_is_hung_up_on() {
         let links = files.flatten().filter_map(|fd| std::fs::read_link(fd.path()).ok());
         links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
     };
+    let mut next = || loop {
+        let line = heard.line().expect("others are served");
+        if line["params"]["lock"]["directory"] == dir {
+            return line["params"]["type"].clone();
+        }
+    };
     let before = dropped();
     for _ in 0..400 {
         home.ask(&mut home.as_us(&["lock", dir, "--reason", &reason]));
-        let taken = heard.line().expect("others are served");
-        assert_eq!(taken["params"]["type"], "lock.taken");
+        assert_eq!(next(), "lock.taken");
         home.ask(&mut home.as_us(&["unlock", dir]));
-        assert_eq!(heard.line().expect("others are served")["params"]["type"], "lock.released");
+        assert_eq!(next(), "lock.released");
         if dropped() < before {
             return;
         }
