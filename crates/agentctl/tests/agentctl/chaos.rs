@@ -9,18 +9,21 @@ mod begin;
 mod faults;
 mod life;
 mod play;
+mod shrink;
 mod step;
 mod tally;
 mod truth;
 mod world;
 
 use proptest::{
-    strategy::Strategy,
-    test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner},
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, RngSeed, TestRunner},
 };
 use rustix::process::Signal;
 use std::{
+    cell::Cell,
     env,
+    panic::{AssertUnwindSafe, catch_unwind},
     time::{Duration, Instant},
 };
 use step::{Step, sequences};
@@ -39,10 +42,11 @@ const FOUND: &str = include_str!("chaos/found.jsonl");
 const LONGEST: usize = 40;
 
 /// Plays a sequence in a fresh home; panics where something is not so.
-fn played(steps: &[Step], tally: &mut Tally) {
+fn played(steps: &[Step], tally: &mut Tally, at: &Cell<usize>) {
     let mut world = World::new();
     tally.sequences += 1;
-    for step in steps {
+    for (number, step) in steps.iter().enumerate() {
+        at.set(number + 1);
         world.play(*step);
         tally.step(step);
         world.holds(false);
@@ -67,30 +71,37 @@ impl World {
     }
 }
 
-/// Plays sequences that follow from this seed, so many or for so long; returns the shortest that fail.
+/// Plays sequences that follow from this seed, so many or for so long; of those that fail, the shortest part is kept.
 fn chaos(seed: u64, shrinks: Duration, mut goes_on: impl FnMut(u64) -> bool) -> Tally {
-    let config = Config {
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(seed),
-        max_shrink_time: u32::try_from(shrinks.as_millis()).expect("not long"),
-        ..Config::default()
-    };
+    let config = Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() };
     let mut runner = TestRunner::new(config);
-    let tally = std::cell::RefCell::new(Tally::new(seed));
+    let mut tally = Tally::new(seed);
     let mut case = 0;
     while goes_on(case) {
         case += 1;
         let tree = sequences(LONGEST).new_tree(&mut runner).expect("there are sequences");
-        let outcome = runner.run_one(tree, |steps| {
-            played(&steps, &mut tally.borrow_mut());
-            Ok::<(), TestCaseError>(())
-        });
-        if let Err(TestError::Fail(why, steps)) = outcome {
+        let steps = tree.current();
+        if let Some(first) = fault(&steps, &mut tally) {
+            let until = Instant::now() + shrinks;
+            let (steps, why) = shrink::shortest(steps, first, |steps| {
+                let left = Instant::now() < until;
+                left.then(|| fault(steps, &mut Tally::new(seed))).flatten()
+            });
             let steps = serde_json::to_string(&steps).expect("plain values");
-            tally.borrow_mut().wrong.push(format!("{STEPS}='{steps}': {why}"));
+            tally.wrong.push(format!("{STEPS}='{steps}': {why}"));
         }
     }
-    tally.into_inner()
+    tally
+}
+
+/// Where a sequence fails, and why.
+fn fault(steps: &[Step], tally: &mut Tally) -> Option<(usize, String)> {
+    let at = Cell::new(0);
+    let outcome = catch_unwind(AssertUnwindSafe(|| played(steps, tally, &at)));
+    let why = outcome.err()?;
+    let text = why.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| why.downcast_ref::<&str>().map(ToString::to_string));
+    Some((at.get(), text.unwrap_or_default()))
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -112,7 +123,7 @@ fn chaos_that_was_found() {
     let mut tally = Tally::new(0);
     for line in FOUND.lines().chain(asked.as_deref()) {
         let steps: Vec<Step> = serde_json::from_str(line).expect("a sequence of steps");
-        played(&steps, &mut tally);
+        played(&steps, &mut tally, &Cell::new(0));
     }
     tally.is_good();
 }

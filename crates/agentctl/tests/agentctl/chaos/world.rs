@@ -5,17 +5,27 @@ use super::{
     step::{Fault, KINDS, Kind},
 };
 use crate::{
-    home::{Agents, Answer, Home},
+    home::{Agents, Answer, Home, unused_user},
     kills::Process,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
+thread_local! {
+    /// One user for all homes, which come one after the other: there are more homes than users.
+    static USER: Option<u32> = unused_user();
+}
+
+/// Nobody who is killed lives on for so long.
+const ENDS: Duration = Duration::from_secs(20);
 /// So many directories are worked in.
 pub(super) const DIRS: usize = 4;
 
@@ -81,7 +91,7 @@ impl Kind {
 
 impl World {
     pub(super) fn new() -> Self {
-        let agents = Agents { home: Home::new() };
+        let agents = Agents { home: Home::of(USER.with(|user| *user)) };
         let home = &agents.home;
         fs::create_dir(home.program("innocent")).expect("the home is new");
         for kind in KINDS {
@@ -216,6 +226,16 @@ impl Drop for World {
         for child in children.chain(self.daemon.as_mut()) {
             let _ = child.kill(); // ours, and not collected
             let _ = child.wait();
+        }
+        self.lives.clear();
+        // Whoever comes next has the same user. If one does not go, that is seen there.
+        let began = Instant::now();
+        while !self.everybody().is_empty() && began.elapsed() < ENDS {
+            for pid in self.agents.alive() {
+                let pid = Pid::from_raw(pid).expect("a pid");
+                let _ = kill_process(pid, Signal::KILL); // it carries our mark; it may be gone
+            }
+            thread::sleep(Duration::from_millis(5));
         }
     }
 }
