@@ -339,6 +339,10 @@ pub trait Host: Files + Kernel + Tables + Servers + Sync {
     fn stops(&self) -> &[(PathBuf, Stopped)] {
         &[]
     }
+    /// Our own receipts that cannot be read any more, and why.
+    fn lost(&self) -> &[(PathBuf, String)] {
+        &[]
+    }
 }
 
 /// The loopback address at which whoever listens there is reached, and nobody else. On other addresses

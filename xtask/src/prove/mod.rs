@@ -1,5 +1,6 @@
 //! `cargo xtask prove`: every part of what `docs/PROOF.md` says is proved.
 
+mod chaos;
 mod fuzz;
 mod kills;
 mod parts;

@@ -1,6 +1,6 @@
 //! The parts, what each proves, and how it is run.
 
-use super::{fuzz, kills, soak};
+use super::{chaos, fuzz, kills, soak};
 use crate::{
     failure::{Failure, Outcome},
     setup, tool,
@@ -22,6 +22,8 @@ enum How {
     Kills,
     /// What is told while daemons are killed: of stand-ins, or of real agents for ten minutes.
     Soak,
+    /// Random steps with the truth after each: a few sequences, or ten minutes of them.
+    Chaos,
     /// libFuzzer; only when all is run.
     Fuzz,
 }
@@ -44,6 +46,7 @@ const PARTS: &[Part] = &[
     },
     Part { name: "kills", what: "whoever is killed, at whichever step", how: How::Kills },
     Part { name: "soak", what: "what is told while daemons are killed", how: How::Soak },
+    Part { name: "chaos", what: "random launches, kills and faults", how: How::Chaos },
     Part { name: "fuzz", what: "libFuzzer on the parsers of core (--full)", how: How::Fuzz },
 ];
 /// Tests of parsers are called after what they hold.
@@ -66,6 +69,8 @@ pub(crate) fn run(root: &Path, full: bool, only: Option<&str>) -> Outcome<()> {
             How::Kills => kills::run(root, full),
             How::Soak if full => soak::run(root),
             How::Soak => tests(root, "test(soak_of_stand_ins)"),
+            How::Chaos if full => chaos::run(root),
+            How::Chaos => tests(root, "test(chaos_of_a_few) + test(chaos_that_was_found)"),
             How::Fuzz if full => fuzz::run(root),
             How::Fuzz => {
                 println!("left out: run with --full");

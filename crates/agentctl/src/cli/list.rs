@@ -27,7 +27,7 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
         limit: args.limit,
     };
     let ask = words.ask(here)?;
-    let found = ops::list::list(here, &ask);
+    let found = ops::list::told(here, &ask);
     let code = if found.problems.is_empty() { 0 } else { Kind::Problems.code() };
     match args.json {
         true => view::json(&found)?,

@@ -217,7 +217,7 @@ pub(super) fn list(portable: bool, params: List) -> Result<Sessions, Fault> {
         limit: params.limit,
     };
     let here = Here::new(portable, list::Words::patience(plain, asked));
-    Ok(list::list(&here, &words.ask(&here)?))
+    Ok(list::told(&here, &words.ask(&here)?))
 }
 
 fn one(shared: &Shared, One { id }: One, depth: Depth) -> Result<Said, Fault> {

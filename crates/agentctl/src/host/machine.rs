@@ -92,6 +92,10 @@ impl<K: Kernel + Sync> Host for Machine<K> {
     fn stops(&self) -> &[(PathBuf, Stopped)] {
         &self.receipts().stops
     }
+
+    fn lost(&self) -> &[(PathBuf, String)] {
+        &self.receipts().lost
+    }
 }
 
 impl<K> Files for Machine<K> {

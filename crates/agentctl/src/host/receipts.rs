@@ -1,4 +1,5 @@
-//! Our receipts, read with suspicion: a file that is no receipt is passed over, whatever is in it.
+//! Our receipts, read with suspicion: a file that is no receipt is passed over, whatever is in it. One that has the name
+//! of a receipt of ours and was destroyed is told, for what was in it is lost.
 
 #[cfg(target_os = "linux")]
 use super::linux::boot;
@@ -18,7 +19,7 @@ use serde::de::DeserializeOwned;
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -40,6 +41,8 @@ pub(crate) struct Receipts {
     pub(crate) stops: Vec<(PathBuf, Stopped)>,
     /// Files that nobody needs any more, each with why.
     pub(crate) stale: Vec<(PathBuf, &'static str)>,
+    /// Files and folders of ours that cannot be read, each with why.
+    pub(crate) lost: Vec<(PathBuf, String)>,
 }
 
 impl Receipts {
@@ -56,12 +59,12 @@ impl Receipts {
     pub(crate) fn scan(state: &Path, now: Timestamp, kernel: &dyn Kernel) -> Self {
         let mut found = Self::default();
         let (mut launches, mut stops) = (Vec::new(), Vec::new());
-        for (name, group) in groups(&state.join(LAUNCHES)) {
+        for (name, group) in found.groups(&state.join(LAUNCHES)) {
             let stem = state.join(LAUNCHES).join(name);
             let launch = found.launch(&stem, &group, now, kernel);
             launches.extend(launch.map(|launch| (launch, group)));
         }
-        for (name, group) in groups(&state.join(STOPS)) {
+        for (name, group) in found.groups(&state.join(STOPS)) {
             let path = state.join(STOPS).join(name).with_extension("json");
             let stop = found.stop(&path, &group, now);
             stops.extend(stop.map(|stop| ((path, stop), group)));
@@ -96,11 +99,12 @@ impl Receipts {
         // A receipt under another name than its own was put there by somebody else.
         let named = |one: &Launched| stem.file_name().is_some_and(|name| *name == *one.launch);
         let own = |one: &Launched| one.schema == SCHEMA && named(one);
-        let Some(mut launch) = one::<Launched>(&stem.with_extension("json")).filter(own) else {
+        let [json, exit] = ["json", "exit"].map(|kind| stem.with_extension(kind));
+        let Some(mut launch) = self.read_one::<Launched>(&json).filter(own) else {
             self.unfinished(group, now);
             return None;
         };
-        let exit = one::<Exit>(&stem.with_extension("exit"));
+        let exit = self.read_one::<Exit>(&exit);
         launch.exit = exit.filter(|exit| exit.schema == SCHEMA);
         // Few are stale: only of those the kernel is asked.
         if launch.is_stale(now, false) && !is_alive(&launch, kernel) {
@@ -114,7 +118,8 @@ impl Receipts {
     fn stop(&mut self, path: &Path, group: &[PathBuf], now: Timestamp) -> Option<Stopped> {
         let name = |stop: &Stopped| stop_name(&stop.process);
         let named = |stop: &Stopped| path.file_name().is_some_and(|own| *own == *name(stop));
-        match one::<Stopped>(path).filter(|stop| stop.schema == SCHEMA && named(stop)) {
+        let found = self.read_one::<Stopped>(path);
+        match found.filter(|stop| stop.schema == SCHEMA && named(stop)) {
             Some(stop) if stop.is_stale(now) => self.goes(group, "its time is over"),
             Some(stop) => return Some(stop),
             None => self.unfinished(group, now),
@@ -131,6 +136,29 @@ impl Receipts {
 
     fn goes(&mut self, group: &[PathBuf], why: &'static str) {
         self.stale.extend(group.iter().map(|path| (path.clone(), why)));
+    }
+
+    /// The receipt in a file; where it is one that was destroyed, that is noted.
+    fn read_one<T: DeserializeOwned>(&mut self, path: &Path) -> Option<T> {
+        let read = read::whole(path);
+        let why = read.as_ref().err().and_then(destroyed).filter(|_| is_ours(path));
+        self.lost.extend(why.map(|why| (path.to_owned(), why)));
+        read.ok()
+    }
+
+    /// Files by the first part of their names: a receipt, and what belongs to it.
+    fn groups(&mut self, dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
+        let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        let entries = fs::read_dir(dir);
+        let why = entries.as_ref().err().filter(|why| why.kind() != io::ErrorKind::NotFound);
+        self.lost.extend(why.map(|why| (dir.to_owned(), why.to_string())));
+        let entries = entries.into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let stem = name.split('.').next().unwrap_or_default();
+            groups.entry(stem.to_owned()).or_default().push(entry.path());
+        }
+        groups
     }
 }
 
@@ -184,16 +212,20 @@ fn lives(key: &ProcKey, kernel: &dyn Kernel) -> bool {
     kernel.began(key.pid, key.start).map_or(true, |found| found.is_some())
 }
 
-/// Files by the first part of their names: a receipt, and what belongs to it.
-fn groups(dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
-    let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let stem = name.split('.').next().unwrap_or_default();
-        groups.entry(stem.to_owned()).or_default().push(entry.path());
-    }
-    groups
+/// A name that only we give: of a launch, or of a stop.
+fn is_ours(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let launch = stem.len() == 12 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    launch || stem.split_once('-').is_some_and(|(pid, start)| is_number(pid) && is_number(start))
+}
+
+/// Why a file that was whole once, for we write none otherwise, cannot be read; none where it may be another's, or of
+/// a later version.
+fn destroyed(why: &io::Error) -> Option<String> {
+    let parsed = why.get_ref().and_then(|why| why.downcast_ref::<serde_json::Error>());
+    let denied = why.kind() == io::ErrorKind::PermissionDenied;
+    (denied || parsed.is_some_and(|why| !why.is_data())).then(|| why.to_string())
 }
 
 /// The receipt in a file, if one is in it.

@@ -50,6 +50,11 @@ pub(crate) struct Home {
 impl Home {
     /// A home with two good sessions in it.
     pub(crate) fn new() -> Self {
+        Self::of(unused_user())
+    }
+
+    /// The same for a user whose earlier homes are gone, and all that ran there.
+    pub(crate) fn of(user: Option<u32>) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("actl-")
             .permissions(Permissions::from_mode(0o755))
@@ -58,7 +63,7 @@ impl Home {
         for dir in ["home", "work", "programs", "out"] {
             fs::create_dir(folder.path().join(dir)).expect("the folder is new");
         }
-        let home = Self { folder, user: unused_user() };
+        let home = Self { folder, user };
         place(Path::new(env!("CARGO_BIN_EXE_agentctl")), &home.program("agentctl"));
         good::plant(&home);
         home
@@ -181,7 +186,7 @@ pub(crate) fn other_user() -> u32 {
 }
 
 /// A user that no other test uses at the same time; only root can be somebody else.
-fn unused_user() -> Option<u32> {
+pub(crate) fn unused_user() -> Option<u32> {
     static USED: AtomicU32 = AtomicU32::new(0);
     let number = process::id().wrapping_mul(4) + USED.fetch_add(1, Ordering::Relaxed);
     rustix::process::geteuid().is_root().then(|| 20_000 + number % 40_000)

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod budgeted;
+mod chaos;
 mod cli;
 mod configured;
 mod driven;

@@ -1,0 +1,145 @@
+//! Chaos: launches, prompts, kills and faults in any order, and after each step the truth.
+//!
+//! A sequence of steps follows from a seed. It is played in a home of its own with the real program and stand-ins that
+//! are real processes, and after each step all that `agentctl` says is compared with what the kernel says and with what
+//! the driver did ([`truth`]). One that fails is made as short as it can be and printed; what was found so is kept in
+//! `chaos/found.jsonl`, a sequence a line, and played each time.
+
+mod begin;
+mod faults;
+mod life;
+mod play;
+mod shrink;
+mod step;
+mod tally;
+mod truth;
+mod world;
+
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, RngSeed, TestRunner},
+};
+use rustix::process::Signal;
+use std::{
+    cell::Cell,
+    env,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Duration, Instant},
+};
+use step::{Step, sequences};
+use tally::Tally;
+use world::World;
+
+/// A number to begin with; else the clock gives one, which is printed.
+const SEED: &str = "AGENTCTL_CHAOS_SEED";
+/// How many seconds the long one takes; else ten minutes.
+const SECONDS: &str = "AGENTCTL_CHAOS_SECONDS";
+/// Steps to play, as they are printed.
+const STEPS: &str = "AGENTCTL_CHAOS_STEPS";
+/// What was found before.
+const FOUND: &str = include_str!("chaos/found.jsonl");
+/// How long one that fails is made shorter.
+const SHRINKS: Duration = Duration::from_secs(90);
+/// The longest sequence.
+const LONGEST: usize = 40;
+
+/// Plays a sequence in a fresh home; panics where something is not so.
+fn played(steps: &[Step], tally: &mut Tally, at: &Cell<usize>) {
+    let mut world = World::new();
+    tally.sequences += 1;
+    for (number, step) in steps.iter().enumerate() {
+        at.set(number + 1);
+        world.play(*step);
+        tally.step(step);
+        world.holds(false);
+    }
+    world.mend();
+    for at in 0..world.lives.len() {
+        world.end(at);
+    }
+    world.holds(true);
+    tally.checks += world.checks;
+    tally.sessions += world.lives.len();
+}
+
+impl World {
+    fn end(&mut self, at: usize) {
+        let paper = self.paper();
+        let life = &mut self.lives[at];
+        if life.lives() {
+            life.signal(Signal::KILL);
+            life.gone(Some(137), paper);
+        }
+    }
+}
+
+/// Plays sequences that follow from this seed, so many or for so long, until enough have failed; of those that fail,
+/// the shortest part is kept.
+fn chaos(seed: u64, enough: usize, mut goes_on: impl FnMut(u64) -> bool) -> Tally {
+    let config = Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() };
+    let mut runner = TestRunner::new(config);
+    let mut tally = Tally::new(seed);
+    let mut case = 0;
+    while tally.wrong.len() < enough && goes_on(case) {
+        case += 1;
+        let tree = sequences(LONGEST).new_tree(&mut runner).expect("there are sequences");
+        let steps = tree.current();
+        if let Some(first) = fault(&steps, &mut tally) {
+            let until = Instant::now() + SHRINKS;
+            let (steps, why) = shrink::shortest(steps, first, |steps| {
+                let left = Instant::now() < until;
+                left.then(|| fault(steps, &mut Tally::new(seed))).flatten()
+            });
+            let steps = serde_json::to_string(&steps).expect("plain values");
+            tally.wrong.push(format!("{STEPS}='{steps}': {why}"));
+        }
+    }
+    tally
+}
+
+/// Where a sequence fails, and why.
+fn fault(steps: &[Step], tally: &mut Tally) -> Option<(usize, String)> {
+    let at = Cell::new(0);
+    let outcome = catch_unwind(AssertUnwindSafe(|| played(steps, tally, &at)));
+    let why = outcome.err()?;
+    let text = why.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| why.downcast_ref::<&str>().map(ToString::to_string));
+    Some((at.get(), text.unwrap_or_default()))
+}
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+/// A few sequences, always the same.
+#[test]
+fn chaos_of_a_few() {
+    let seed = number(SEED).unwrap_or(7);
+    let tally = chaos(seed, 1, |case| case < 4);
+    tally.is_good();
+}
+
+/// What was found before, and what is asked for.
+#[test]
+fn chaos_that_was_found() {
+    let asked = env::var(STEPS).ok();
+    let mut tally = Tally::new(0);
+    for line in FOUND.lines().chain(asked.as_deref()) {
+        let steps: Vec<Step> = serde_json::from_str(line).expect("a sequence of steps");
+        played(&steps, &mut tally, &Cell::new(0));
+    }
+    tally.is_good();
+}
+
+/// For ten minutes, from a seed that nobody knows.
+#[test]
+#[ignore = "`cargo xtask prove --full --part chaos` runs it"]
+fn chaos_for_long() {
+    let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).expect("a number");
+    let length = Duration::from_secs(number(SECONDS).unwrap_or(600));
+    let began = Instant::now();
+    let mut tally = chaos(number(SEED).unwrap_or(now), 5, |_| began.elapsed() < length);
+    tally.seconds = began.elapsed().as_secs();
+    tally.written();
+    tally.is_good();
+}

@@ -1,0 +1,187 @@
+//! What befalls files and directories, and how it is mended.
+
+use super::{
+    life::Paper,
+    step::{Fault, File, Harm, KINDS, Kind},
+    world::{Intent, World},
+};
+use std::{
+    fs::{self, OpenOptions, Permissions},
+    io::Write,
+    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    path::{Path, PathBuf},
+};
+
+const GARBAGE: &[u8] = b"{\"type\":\"assist\xff\x00\xfe{{\x1b[2J";
+
+/// Spoils a file that is there.
+fn harmed(path: &Path, harm: Harm) -> bool {
+    let Ok(bytes) = fs::read(path) else { return false };
+    let file = OpenOptions::new().append(true).open(path).expect("our file");
+    match harm {
+        Harm::Torn => {
+            let whole = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+            let last = whole.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let middle = last + (whole.len() - last) / 2;
+            file.set_len(u64::try_from(middle).expect("not long")).expect("our file");
+        }
+        Harm::Empty => file.set_len(0).expect("our file"),
+        Harm::Garbage => (&file).write_all(GARBAGE).expect("our file"),
+    }
+    true
+}
+
+fn away(path: &Path) -> PathBuf {
+    path.with_added_extension("away")
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("our directory");
+}
+
+fn befalls(path: &Path, fault: Fault) {
+    match fault {
+        Fault::Away => fs::rename(path, away(path)).expect("our directory"),
+        Fault::Closed => mode(path, 0o000),
+        Fault::Fixed => mode(path, 0o500),
+        Fault::Replaced => {
+            fs::rename(path, away(path)).expect("our directory");
+            fs::write(path, "no directory").expect("our home");
+        }
+    }
+}
+
+fn mended(path: &Path, fault: Fault) {
+    match fault {
+        Fault::Away => fs::rename(away(path), path).expect("nobody made another"),
+        Fault::Closed | Fault::Fixed => mode(path, 0o700),
+        Fault::Replaced => {
+            fs::remove_file(path).expect("ours");
+            fs::rename(away(path), path).expect("nobody made another");
+        }
+    }
+}
+
+impl World {
+    /// A store, unless something befell it before.
+    pub(super) fn store_fault(&mut self, kind: Kind, fault: Fault) {
+        if !self.is_faulty(kind) {
+            befalls(&self.store(kind), fault);
+            self.stores.insert(kind.command(), fault);
+        }
+    }
+
+    /// All that is ours: every folder of it.
+    pub(super) fn state_fault(&mut self, fault: Fault) {
+        if self.state.is_some() || !self.state_dir().is_dir() {
+            return;
+        }
+        for dir in self.state_dirs(fault) {
+            befalls(&dir, fault);
+        }
+        self.state = Some(fault);
+    }
+
+    /// What may not be written to is so in each folder; all else befalls the first.
+    fn state_dirs(&self, fault: Fault) -> Vec<PathBuf> {
+        let top = self.state_dir();
+        let below =
+            ["launches", "stops", "locks", "intents/locks", "intents/fuses", "intents/budgets"];
+        let below = below.map(|dir| top.join(dir)).into_iter().filter(|dir| dir.is_dir());
+        match fault {
+            Fault::Fixed => {
+                below.chain([top.join("intents"), top.clone()]).filter(|dir| dir.is_dir()).collect()
+            }
+            Fault::Away | Fault::Closed | Fault::Replaced => vec![top],
+        }
+    }
+
+    /// All is as it was before, but for what is in files.
+    pub(super) fn mend(&mut self) {
+        for kind in KINDS {
+            if let Some(fault) = self.stores.remove(kind.command()) {
+                mended(&self.store(kind), fault);
+            }
+        }
+        if let Some(fault) = self.state.take() {
+            for dir in self.state_dirs(fault) {
+                mended(&dir, fault);
+            }
+        }
+    }
+
+    pub(super) fn spoil(&mut self, at: usize, file: File, harm: Harm) {
+        let ours = file != File::Record;
+        if (ours && self.state.is_some()) || (!ours && self.is_faulty(self.lives[at].kind)) {
+            return;
+        }
+        let life = &self.lives[at];
+        let of_launch = |ending: &str| {
+            let launch = life.launch.as_ref()?;
+            Some(self.launches_dir().join(format!("{launch}.{ending}")))
+        };
+        let path = match file {
+            File::Record => Some(life.record.clone()),
+            File::Receipt => of_launch("json"),
+            File::Exit => of_launch("exit"),
+            File::Budget => self.budgets.get(&life.id).map(|one| one.path.clone()),
+        };
+        let Some(path) = path.filter(|path| harmed(path, harm)) else { return };
+        let life = &mut self.lives[at];
+        match file {
+            File::Record => life.spoiled = true,
+            File::Receipt => life.receipt = Paper::Lost,
+            File::Exit => life.exit = Paper::Lost,
+            File::Budget => {
+                if let Some(one) = self.budgets.get_mut(&life.id) {
+                    one.paper = Paper::Lost;
+                }
+            }
+        }
+        self.spoiled.insert(path);
+    }
+
+    /// The pid of one that is gone is an innocent's now; when it began is still that of the old one.
+    pub(super) fn recycle(&mut self, at: usize) {
+        let life = &self.lives[at];
+        if life.lives() || self.state.is_some() || self.is_faulty(life.kind) {
+            return;
+        }
+        let (old, new) = (life.process.pid, self.innocents[1].1.pid);
+        let registry = |pid: u32| self.store(Kind::Claude).join(format!("sessions/{pid}.json"));
+        let launch = life.launch.as_ref().filter(|_| life.receipt == Paper::Good);
+        let receipt = launch.map(|launch| self.launches_dir().join(format!("{launch}.json")));
+        for (from, to) in receipt
+            .map(|path| (path.clone(), path))
+            .into_iter()
+            .chain([(registry(old), registry(new))])
+        {
+            let Ok(text) = fs::read_to_string(&from) else { continue };
+            let text = text.replace(&format!("\"pid\":{old}"), &format!("\"pid\":{new}"));
+            let draft = from.with_added_extension("draft");
+            fs::write(&draft, text).expect("our file");
+            let owner = fs::metadata(&from).expect("our file");
+            chown(&draft, Some(owner.uid()), Some(owner.gid())).expect("our file");
+            fs::remove_file(&from).expect("our file");
+            fs::rename(draft, to).expect("our file");
+        }
+    }
+
+    pub(super) fn spoil_lock(&mut self, slot: usize, harm: Harm) {
+        let known = self.locks.get_mut(&slot).filter(|_| self.state.is_none());
+        self.spoiled.extend(known.and_then(|one| lost(one, harm)));
+    }
+
+    pub(super) fn spoil_fuse(&mut self, which: u8, harm: Harm) {
+        let at = usize::from(which).checked_rem(self.fuses.len()).filter(|_| self.state.is_none());
+        let known = at.and_then(|at| self.fuses.values_mut().nth(at));
+        self.spoiled.extend(known.and_then(|one| lost(one, harm)));
+    }
+}
+
+fn lost(one: &mut Intent, harm: Harm) -> Option<PathBuf> {
+    harmed(&one.path, harm).then(|| {
+        one.paper = Paper::Lost;
+        one.path.clone()
+    })
+}

@@ -1,0 +1,241 @@
+//! A home of its own, with agents that do as they are told, innocents who sleep, and all that the driver knows.
+
+use super::{
+    life::{Birth, Life, Paper},
+    step::{Fault, KINDS, Kind},
+};
+use crate::{
+    home::{Agents, Answer, Home, unused_user},
+    kills::Process,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+thread_local! {
+    /// One user for all homes, which come one after the other: there are more homes than users.
+    static USER: Option<u32> = unused_user();
+}
+
+/// Nobody who is killed lives on for so long.
+const ENDS: Duration = Duration::from_secs(20);
+/// So many directories are worked in.
+pub(super) const DIRS: usize = 4;
+
+/// Something that a person asked for, by its file.
+pub(super) struct Intent {
+    pub(super) path: PathBuf,
+    pub(super) paper: Paper,
+}
+
+/// The home, and what is true of it.
+pub(super) struct World {
+    pub(super) lives: Vec<Life>,
+    pub(super) innocents: Vec<(Child, Process)>,
+    pub(super) daemon: Option<Child>,
+    /// By directory.
+    pub(super) locks: BTreeMap<usize, Intent>,
+    /// By name.
+    pub(super) fuses: BTreeMap<String, Intent>,
+    /// By session.
+    pub(super) budgets: BTreeMap<String, Intent>,
+    pub(super) stores: BTreeMap<&'static str, Fault>,
+    pub(super) state: Option<Fault>,
+    /// Files that the driver spoiled: records, receipts, intents.
+    pub(super) spoiled: BTreeSet<PathBuf>,
+    pub(super) known: BTreeSet<PathBuf>,
+    /// Launches so far, for their labels.
+    pub(super) launches: usize,
+    /// The session that the last step was about.
+    pub(super) touched: Option<usize>,
+    /// How often something was compared with the truth.
+    pub(super) checks: u64,
+    /// The last: what is left is ended with it.
+    pub(super) agents: Agents,
+}
+
+impl Kind {
+    /// As `agentctl` calls it.
+    pub(super) fn agent(self) -> &'static str {
+        match self {
+            Self::Claude => "claude-code",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+        }
+    }
+
+    /// Its command.
+    pub(super) fn command(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+        }
+    }
+
+    fn store(self) -> &'static str {
+        match self {
+            Self::Claude => ".claude",
+            Self::Codex => ".codex",
+            Self::Pi => ".pi/agent/sessions",
+        }
+    }
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let agents = Agents { home: Home::of(USER.with(|user| *user)) };
+        let home = &agents.home;
+        fs::create_dir(home.program("innocent")).expect("the home is new");
+        for kind in KINDS {
+            let interpreter = home.program(kind.command());
+            copied("/usr/bin/perl", &interpreter);
+            let text = format!("#!{}\n{}", interpreter.display(), include_str!("agent.pl"));
+            let script = home.write(format!("bin/{}", kind.command()), text);
+            fs::set_permissions(script, Permissions::from_mode(0o755)).expect("our file");
+            fs::create_dir_all(home.path(kind.store())).expect("the home is new");
+        }
+        let slots = (0..DIRS).map(|slot| format!("d{slot}"));
+        for dir in slots.chain(["orders", "born", "elsewhere"].map(str::to_owned)) {
+            fs::create_dir(home.path(dir)).expect("the home is new");
+        }
+        agents.own();
+        let innocents = ["sleep", "claude", "codex"].map(|name| innocent(home, name)).into();
+        Self {
+            lives: Vec::new(),
+            innocents,
+            daemon: None,
+            locks: BTreeMap::new(),
+            fuses: BTreeMap::new(),
+            budgets: BTreeMap::new(),
+            stores: BTreeMap::new(),
+            state: None,
+            spoiled: BTreeSet::new(),
+            known: BTreeSet::new(),
+            launches: 0,
+            touched: None,
+            checks: 0,
+            agents,
+        }
+    }
+
+    pub(super) fn home(&self) -> &Home {
+        &self.agents.home
+    }
+
+    pub(super) fn ask(&self, words: &[&str]) -> Answer {
+        self.home().run(words)
+    }
+
+    pub(super) fn state_dir(&self) -> PathBuf {
+        self.home().path(".local/state/agentctl")
+    }
+
+    pub(super) fn launches_dir(&self) -> PathBuf {
+        self.state_dir().join("launches")
+    }
+
+    pub(super) fn store(&self, kind: Kind) -> PathBuf {
+        self.home().path(kind.store())
+    }
+
+    pub(super) fn is_faulty(&self, kind: Kind) -> bool {
+        self.stores.contains_key(kind.command())
+    }
+
+    pub(super) fn dir(&self, slot: usize) -> String {
+        self.home().path(format!("d{slot}")).to_string_lossy().into_owned()
+    }
+
+    /// Nobody else may work there.
+    pub(super) fn is_taken(&self, slot: usize) -> bool {
+        let works = |life: &Life| life.dir == slot && life.lives();
+        self.locks.contains_key(&slot) || self.lives.iter().any(works)
+    }
+
+    /// A Pi of ours that lives and whose receipt is gone: nothing says for certain which session it has.
+    pub(super) fn is_loose(&self, life: &Life) -> bool {
+        let lost = life.receipt != Paper::Good || self.state.is_some_and(|at| at != Fault::Fixed);
+        life.kind == Kind::Pi && lost && life.lives()
+    }
+
+    /// Somebody lives of whom that is so.
+    pub(super) fn has_loose(&self) -> bool {
+        self.lives.iter().any(|life| self.is_loose(life))
+    }
+
+    /// The session that a step means.
+    pub(super) fn pick(&mut self, who: u8) -> Option<usize> {
+        let at = usize::from(who).checked_rem(self.lives.len());
+        self.touched = at;
+        at
+    }
+
+    /// What was born since somebody asked last.
+    pub(super) fn births(&mut self) -> Vec<Birth> {
+        let mut all = Birth::all(&self.home().path("born"));
+        all.retain(|birth| self.known.insert(birth.file.clone()));
+        all
+    }
+
+    /// The only new file in a directory.
+    pub(super) fn fresh(&self, dir: &str, before: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+        self.files(dir).into_iter().find(|path| !before.contains(path))
+    }
+
+    /// Files of intents of this kind.
+    pub(super) fn files(&self, kind: &str) -> BTreeSet<PathBuf> {
+        let entries = fs::read_dir(self.state_dir().join("intents").join(kind));
+        entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    }
+
+    /// What becomes of a file that is to be written now.
+    pub(super) fn paper(&self) -> Paper {
+        if self.state.is_some() { Paper::Lost } else { Paper::Good }
+    }
+}
+
+fn copied(from: &str, to: &Path) {
+    let done = Command::new("cp").arg(from).arg(to).status().expect("cp");
+    assert!(done.success(), "cannot copy {from}");
+}
+
+/// Somebody who sleeps, elsewhere, and is none of our business whatever he is called.
+fn innocent(home: &Home, name: &str) -> (Child, Process) {
+    let program = home.program("innocent").join(name);
+    copied("/bin/sleep", &program);
+    let mut command = home.command(program);
+    command.arg("100000").current_dir(home.path("elsewhere"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().expect("a sleeper");
+    let process = Process::of(child.id()).expect("it sleeps");
+    (child, process)
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.mend(); // else not all can be removed
+        let children = self.innocents.iter_mut().map(|(child, _)| child);
+        for child in children.chain(self.daemon.as_mut()) {
+            let _ = child.kill(); // ours, and not collected
+            let _ = child.wait();
+        }
+        self.lives.clear();
+        // Whoever comes next has the same user. If one does not go, that is seen there.
+        let began = Instant::now();
+        while !self.everybody().is_empty() && began.elapsed() < ENDS {
+            for pid in self.agents.alive() {
+                let pid = Pid::from_raw(pid).expect("a pid");
+                let _ = kill_process(pid, Signal::KILL); // it carries our mark; it may be gone
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

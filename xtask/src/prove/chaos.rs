@@ -1,0 +1,114 @@
+//! Runs the long chaos, and makes a page of its figures.
+
+use super::{
+    kills::{head, page_at},
+    table::Head,
+};
+use crate::{
+    failure::{Failure, Outcome},
+    setup, tool,
+};
+use serde::Deserialize;
+use std::{collections::BTreeMap, env, fmt::Write, fs, path::Path, process};
+
+/// The variable that names the file in which the chaos leaves its figures.
+const PROOF: &str = "AGENTCTL_PROOF_CHAOS";
+/// How much of what is wrong is shown, and how much of each.
+const SHOWN: (usize, usize) = (20, 1200);
+
+/// What the chaos leaves.
+#[derive(Debug, Deserialize)]
+struct Figures {
+    seed: u64,
+    seconds: u64,
+    sequences: u64,
+    sessions: u64,
+    steps: BTreeMap<String, u64>,
+    checks: u64,
+    wrong: Vec<String>,
+}
+
+/// Ten minutes, or as long as `AGENTCTL_CHAOS_SECONDS` says, and the page in `docs/proof`.
+pub(super) fn run(root: &Path) -> Outcome<()> {
+    let ready = setup::run(root)?;
+    let file = env::temp_dir().join(format!("agentctl-chaos-{}", process::id()));
+    let mut nextest = tool::cargo();
+    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", "test(chaos_for_long)"]);
+    nextest.args(["--profile", "prove", "--run-ignored", "all"]);
+    nextest.envs(ready.environment()).env(PROOF, &file);
+    let passed = tool::shown(nextest.current_dir(root))?;
+    let text = fs::read(&file).map_err(|why| Failure::io("read", &file, &why))?;
+    fs::remove_file(&file).map_err(|why| Failure::io("remove", &file, &why))?;
+    let figures: Figures = serde_json::from_slice(&text)
+        .map_err(|why| Failure::new(format!("the chaos left no figures: {why}")))?;
+    page_at(root, "chaos.md", &page(&head(root)?, &figures))?;
+    if passed { Ok(()) } else { Err(Failure::new("the chaos found something wrong")) }
+}
+
+fn page(head: &Head, figures: &Figures) -> String {
+    let steps: u64 = figures.steps.values().sum();
+    let mut page = format!(
+        "# What is said in chaos\n\n\
+         Made by `cargo xtask prove --full --part chaos` on {}, {}, after commit {}, with seed {}: {} wrong.\n\n\
+         A sequence of steps follows from the seed. It is played in a home of its own, with the real `agentctl` and \
+         stand-ins of Claude Code, Codex and Pi that are real processes, and after each step this must be so: no session \
+         is ended whose process lives, none alive whose process is gone; the process that is named is the right one; each \
+         session is listed once, and nobody else; `list`, `status` and `explain` agree; the state is the very one, and \
+         `unknown` only after a fault that explains it; labels, keys, locks, fuses and budgets are there, or the file that \
+         was destroyed is named; `stop` does not succeed while the process lives; a key or a taken directory makes no second \
+         session; a live session is not resumed; innocents sleep on. A step for which nobody is there does nothing, and is \
+         counted. How: `crates/agentctl/tests/agentctl/chaos`; what was found is in its `found.jsonl`.\n\n\
+         | | |\n| --- | --- |\n| seconds | {} |\n| sequences | {} |\n| sessions | {} |\n| steps | {steps} |\n\
+         | comparisons with the truth | {} |\n",
+        head.date,
+        head.kernel,
+        head.commit,
+        figures.seed,
+        figures.wrong.len(),
+        figures.seconds,
+        figures.sequences,
+        figures.sessions,
+        figures.checks,
+    );
+    page.push_str("\n| step | played |\n| --- | --- |\n");
+    for (step, count) in &figures.steps {
+        let _ = writeln!(page, "| {step} | {count} |");
+    }
+    if !figures.wrong.is_empty() {
+        page.push_str("\n## What was wrong\n\n");
+    }
+    for what in figures.wrong.iter().take(SHOWN.0) {
+        let what: String = what.chars().take(SHOWN.1).collect();
+        let _ = writeln!(page, "- {}", what.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_shown() {
+        let head = Head {
+            date: "2026-01-02".to_owned(),
+            kernel: "Linux 1".to_owned(),
+            commit: "abc".to_owned(),
+            versions: Vec::new(),
+        };
+        let figures = Figures {
+            seed: 5,
+            seconds: 9,
+            sequences: 2,
+            sessions: 3,
+            steps: BTreeMap::from([("launch".to_owned(), 4), ("mend".to_owned(), 1)]),
+            checks: 8,
+            wrong: vec!["one\n two".to_owned()],
+        };
+        let page = page(&head, &figures);
+        assert!(page.contains("with seed 5: 1 wrong"), "{page}");
+        assert!(page.contains("| steps | 5 |\n"), "{page}");
+        assert!(page.contains("| launch | 4 |\n"), "{page}");
+        assert!(page.ends_with("\n- one two\n"), "{page}");
+    }
+}
