@@ -3,6 +3,7 @@
 mod fuzz;
 mod kills;
 mod parts;
+mod situations;
 mod soak;
 mod table;
 
