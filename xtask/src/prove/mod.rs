@@ -4,6 +4,7 @@ mod chaos;
 mod fuzz;
 mod kills;
 mod parts;
+mod situations;
 mod soak;
 mod table;
 

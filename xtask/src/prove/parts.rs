@@ -1,6 +1,6 @@
 //! The parts, what each proves, and how it is run.
 
-use super::{chaos, fuzz, kills, soak};
+use super::{chaos, fuzz, kills, situations, soak};
 use crate::{
     failure::{Failure, Outcome},
     setup, tool,
@@ -20,6 +20,8 @@ enum How {
     Tests(&'static str),
     /// The kill matrix.
     Kills,
+    /// Situations, in worlds of their own.
+    Situations,
     /// What is told while daemons are killed: of stand-ins, or of real agents for ten minutes.
     Soak,
     /// Random steps with the truth after each: a few sequences, or ten minutes of them.
@@ -45,6 +47,11 @@ const PARTS: &[Part] = &[
         how: How::Tests("test(security::)"),
     },
     Part { name: "kills", what: "whoever is killed, at whichever step", how: How::Kills },
+    Part {
+        name: "situations",
+        what: "real processes in namespaces of their own, against the kernel",
+        how: How::Situations,
+    },
     Part { name: "soak", what: "what is told while daemons are killed", how: How::Soak },
     Part { name: "chaos", what: "random launches, kills and faults", how: How::Chaos },
     Part { name: "fuzz", what: "libFuzzer on the parsers of core (--full)", how: How::Fuzz },
@@ -67,6 +74,7 @@ pub(crate) fn run(root: &Path, full: bool, only: Option<&str>) -> Outcome<()> {
         let outcome = match part.how {
             How::Tests(filter) => tests(root, filter),
             How::Kills => kills::run(root, full),
+            How::Situations => situations::run(root, full),
             How::Soak if full => soak::run(root),
             How::Soak => tests(root, "test(soak_of_stand_ins)"),
             How::Chaos if full => chaos::run(root),

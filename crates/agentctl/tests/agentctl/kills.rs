@@ -10,7 +10,7 @@ mod truth;
 mod watched;
 
 pub(crate) use cell::{Cell, Step, Victim, all, one};
-pub(crate) use kernel::Process;
+pub(crate) use kernel::{Process, now};
 pub(crate) use real::run as real;
 
 use serde_json::Value;

@@ -20,6 +20,7 @@ mod real_openclaw;
 mod real_opencode;
 mod real_pi;
 mod security;
+mod situations;
 mod soak;
 mod support;
 mod verbs;

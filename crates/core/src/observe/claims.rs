@@ -6,6 +6,7 @@ use crate::{
     evidence::{Holder, Role},
     ident::ProcKey,
     proof::Source,
+    receipt::Launched,
 };
 use jiff::Timestamp;
 use std::path::Path;
@@ -63,6 +64,11 @@ impl Survey<'_> {
                             self.veil(store, &claim.session, why);
                             continue;
                         };
+                        if self.is_stranger(&key) {
+                            let why = format!("locked by pid {pid}, which is no such agent");
+                            self.veil(store, &claim.session, why);
+                            continue;
+                        }
                         self.hold(store, &claim, key, trail);
                     }
                 }
@@ -83,6 +89,13 @@ impl Survey<'_> {
     fn alive(&self, pid: u32) -> Option<ProcKey> {
         let table = self.host.table().ok()?;
         table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
+    }
+
+    /// Nothing shows that it is the agent's: whoever looks at a file may lock it.
+    fn is_stranger(&self, key: &ProcKey) -> bool {
+        let known = self.live.iter().any(|process| process.key == *key);
+        let launched = |one: &Launched| one.process.as_ref() == Some(key);
+        !known && !self.host.launches().iter().any(launched)
     }
 
     /// What became of the process the agent wrote down.

@@ -214,10 +214,12 @@ impl Survey<'_> {
 
     fn may_hold(&self, candidate: &Candidate, record: &Reading) -> Vec<Suspect> {
         let Some(stub) = &candidate.stub else { return Vec::new() };
-        let cwd = match record {
-            Reading::Read(record) => record.cwd.as_deref(),
-            Reading::Absent | Reading::Failed { .. } => None,
+        let (cwd, newest) = match record {
+            Reading::Read(record) => (record.cwd.as_deref(), record.updated),
+            Reading::Absent | Reading::Failed { .. } => (None, None),
         };
+        // A file may be older than what stands in it: it was put back, or a clock was wrong.
+        let written = newest.map_or(stub.updated, |newest| newest.max(stub.updated));
         // A directory may be renamed under an open turn, or left for another: where processes leave no
         // trail, the directory tells who cannot have a session only once its turn has ended.
         let open =
@@ -238,7 +240,7 @@ impl Survey<'_> {
         let may = |process: &&Live| {
             let later = gone.is_none_or(|gone| process.key.start > gone);
             let unclear = self.unclear.contains(&candidate.store);
-            let last = if unclear { Timestamp::MAX } else { stub.updated };
+            let last = if unclear { Timestamp::MAX } else { written };
             let named = process.may_name.is_some() && process.may_name == candidate.id;
             named || later && process.may_hold(&candidate.store, last) && !elsewhere(process)
         };

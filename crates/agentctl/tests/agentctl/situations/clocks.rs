@@ -1,0 +1,74 @@
+//! Clocks that are stepped, zones, and locales.
+
+use super::{
+    Scene,
+    cast::ALL,
+    each,
+    stores::{ended, works},
+    world::within,
+};
+use std::{
+    fs::{self, File},
+    time::{Duration, SystemTime},
+};
+
+/// Times since the boot are ten years longer than on the machine around.
+#[test]
+fn a_machine_that_is_up_for_ten_years() {
+    within(&["--time", "--boottime=315360000", "--monotonic=315360000"], ALL, |kind| {
+        let mut scene = Scene::new(kind);
+        works(&scene);
+        scene.holder.end();
+        ended(&scene);
+    });
+}
+
+/// A file says it was written in another century, since a clock was wrong then.
+#[test]
+fn a_clock_that_was_stepped() {
+    each(ALL, |kind| {
+        let mut scene = Scene::new(kind);
+        let century = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+        let now = SystemTime::now();
+        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        for moment in [long_ago, now - century / 2, now + century] {
+            let file = File::options().append(true).open(&scene.record).expect("our file");
+            file.set_modified(moment).expect("a time");
+            let list = scene.place.ask(&["list", "--since", "all", "--json"]).json();
+            let rows = list["sessions"].as_array().expect("sessions").iter();
+            let own: Vec<_> = rows.filter(|row| row["id"] == *scene.id).collect();
+            let [row] = own.as_slice() else { panic!("{list:#}") };
+            assert!(row["live"] == true || row["state"] == "unknown", "{row:#}");
+        }
+        let bytes = fs::read(&scene.record).expect("our file");
+        fs::write(&scene.record, bytes).expect("our file");
+        works(&scene);
+        scene.holder.end();
+        ended(&scene);
+    });
+}
+
+#[test]
+fn zones_and_locales() {
+    each(ALL, |kind| {
+        let scene = Scene::new(kind);
+        let list = |set: &[(&str, &str)]| {
+            let words = ["list", "--since", "all", "--json", "--timeout", "none"];
+            let mut command = scene.place.agentctl(&words);
+            scene.place.answer(command.envs(set.iter().copied())).json()["sessions"].clone()
+        };
+        let state = |rows: &serde_json::Value| -> Vec<String> {
+            let rows = rows.as_array().expect("sessions").iter();
+            rows.map(|row| format!("{}{}{}", row["id"], row["state"], row["updated_at"])).collect()
+        };
+        let plain = state(&list(&[]));
+        for set in [
+            [("TZ", "Pacific/Kiritimati"), ("LC_ALL", "tr_TR.UTF-8")],
+            [("TZ", "America/St_Johns"), ("LC_ALL", "C")],
+            [("TZ", ":/no/such/zone"), ("LC_ALL", "ar_EG.ISO-8859-6")],
+        ] {
+            assert_eq!(state(&list(&set)), plain, "{set:?}");
+        }
+        works(&scene);
+    });
+}

@@ -1,0 +1,276 @@
+//! What happens to our own files: none of them says what state a session is in.
+
+use super::{Kind, Scene, each, place::Place, planted, stores::works, truth::Said, world::must};
+use crate::{
+    home::{
+        Daemon,
+        receipts::{boot, days},
+    },
+    kills::Process,
+};
+use serde_json::{Value, json};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+const CLAUDE: &[Kind] = &[Kind::Claude];
+/// The directory of our state, below the home.
+const STATE: &str = ".local/state/agentctl";
+/// Those of our commands that read it.
+const FACES: &[&[&str]] = &[
+    &["list", "--json"],
+    &["locks", "--json"],
+    &["fuse", "list", "--json"],
+    &["budget", "list", "--json"],
+    &["daemon", "status", "--json"],
+    &["events", "--once", "--json"],
+    &["doctor", "--json"],
+];
+
+/// The receipt of a launch of a session in this process.
+fn receipt(name: &str, session: &str, process: Process) -> Value {
+    json!({
+        "schema": 1, "launch": name, "agent": "claude-code", "session": session,
+        "log": format!("/{name}.log"), "at": days(0),
+        "process": {"pid": process.pid, "start": process.start, "boot": boot()},
+    })
+}
+
+/// Leaves a file of every kind that we write.
+fn furnish(scene: &Scene) {
+    let launches = scene.place.path(format!("{STATE}/launches"));
+    let stops = scene.place.path(format!("{STATE}/stops"));
+    fs::create_dir_all(&launches).expect("a folder");
+    fs::create_dir_all(&stops).expect("a folder");
+    let value = receipt("aaaa", &scene.id, scene.holder.process);
+    fs::write(launches.join("aaaa.json"), value.to_string()).expect("our file");
+    fs::write(launches.join("aaaa.log"), "words\n").expect("our file");
+    let exit = json!({"schema": 1, "code": 0, "at": days(0)});
+    fs::write(launches.join("aaaa.exit"), exit.to_string()).expect("our file");
+    let stop = json!({"schema": 1, "agent": "claude-code", "session": scene.id, "at": days(-1),
+        "process": {"pid": 4_194_999, "start": 7, "boot": boot()}});
+    fs::write(stops.join("4194999-7.json"), stop.to_string()).expect("our file");
+    for dir in ["else", "free"] {
+        fs::create_dir(scene.place.path(dir)).expect("a folder"); // where nobody works
+    }
+    planted::give(&scene.place);
+    let other = scene.place.path("else").display().to_string();
+    for words in [
+        &["lock", other.as_str()] as &[&str],
+        &["fuse", "set", &other, "--ttl", "9h"],
+        &["budget", "set", &scene.id, "--max-tokens", "9m"],
+    ] {
+        let answer = scene.place.ask(words);
+        assert_eq!(answer.code, Some(0), "{answer:#?}");
+    }
+    let Place::Played(home) = &scene.place else { panic!("it is played") };
+    drop(home.daemon()); // it is killed, and leaves what it leaves
+}
+
+/// Every file of ours.
+fn files(scene: &Scene) -> Vec<PathBuf> {
+    let mut todo = vec![scene.place.path(STATE), scene.place.path(".cache/agentctl")];
+    let mut found = Vec::new();
+    while let Some(path) = todo.pop() {
+        let Ok(stat) = path.symlink_metadata() else { continue };
+        if stat.is_dir() {
+            todo.extend(fs::read_dir(&path).expect("ours").flatten().map(|entry| entry.path()));
+        } else if stat.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Whatever our files say, the session works in its process; no command falls over them.
+fn bears(scene: &Scene, what: &str) {
+    for words in FACES {
+        let answer = scene.place.ask(words); // fails unless the exit code is one of ours
+        if words[0] != "list" {
+            continue;
+        }
+        let list = answer.json();
+        let rows = list["sessions"].as_array().expect("sessions").iter();
+        let rows: Vec<&Value> = rows.filter(|row| row["id"] == *scene.id).collect();
+        let [row] = rows.as_slice() else { panic!("{what}: {list:#}") };
+        assert_eq!((&row["state"], &row["live"]), (&json!("working"), &json!(true)), "{what}");
+        assert_eq!(row["pid"], scene.holder.process.pid, "{what}");
+    }
+    assert!(scene.holder.process.lives(), "{what}");
+}
+
+/// Does something to each file of ours, and then makes all as it was.
+fn each_file(harm: impl Fn(&Path, &[u8])) {
+    let scene = Scene::new(Kind::Claude);
+    furnish(&scene);
+    let all: Vec<(PathBuf, Vec<u8>)> = files(&scene)
+        .into_iter()
+        .map(|path| (path.clone(), fs::read(path).expect("ours")))
+        .collect();
+    assert!(all.len() >= 8, "we leave more than {all:?}");
+    for (path, bytes) in &all {
+        harm(path, bytes);
+        planted::give(&scene.place);
+        bears(&scene, &path.display().to_string());
+        let _ = fs::remove_file(path); // it may be gone
+        let _ = fs::remove_dir(path);
+        for (path, bytes) in &all {
+            fs::create_dir_all(path.parent().expect("a folder")).expect("our folder");
+            fs::write(path, bytes).expect("our file");
+            fs::set_permissions(path, Permissions::from_mode(0o600)).expect("our file");
+        }
+        planted::give(&scene.place);
+    }
+    works(&scene);
+}
+
+#[test]
+fn a_file_of_ours_that_is_cut_or_empty() {
+    each(CLAUDE, |_| {
+        each_file(|path, bytes| fs::write(path, &bytes[..bytes.len() / 2]).expect("our file"));
+        each_file(|path, _| fs::write(path, "").expect("our file"));
+    });
+}
+
+#[test]
+fn a_file_of_ours_full_of_garbage() {
+    each(CLAUDE, |_| {
+        let garbage: Vec<u8> = (0..5000_u32).map(|number| (number * 31 % 251) as u8).collect();
+        each_file(|path, _| fs::write(path, &garbage).expect("our file"));
+        each_file(|path, _| fs::write(path, "{\"schema\":1}").expect("our file"));
+    });
+}
+
+#[test]
+fn a_file_of_ours_that_nobody_may_read_or_that_is_none() {
+    each(CLAUDE, |_| {
+        for mode in [0o444, 0o000] {
+            each_file(|path, _| {
+                fs::set_permissions(path, Permissions::from_mode(mode)).expect("our file");
+            });
+        }
+        each_file(|path, _| {
+            fs::remove_file(path).expect("our file");
+            fs::create_dir(path).expect("our folder");
+        });
+    });
+}
+
+/// Our files are on a file system of their own, which this does something to.
+fn on_a_small_disk(harm: impl Fn(&Path)) -> Scene {
+    let scene = Scene::new(Kind::Claude);
+    let state = scene.place.path(STATE);
+    fs::create_dir_all(&state).expect("a folder");
+    let mount = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", &state.to_string_lossy()];
+    must("mount", &mount);
+    planted::give(&scene.place);
+    furnish(&scene);
+    harm(&state);
+    scene
+}
+
+/// Nothing can be written: all is told, nothing is promised, and a stop is a stop.
+fn stops_without_a_note(scene: &mut Scene, why: &str) {
+    works(scene);
+    let dir = scene.place.path("free").display().to_string();
+    for words in [&["lock", dir.as_str()] as &[&str], &["fuse", "set", &dir, "--ttl", "1h"]] {
+        let answer = scene.place.ask(words);
+        assert_eq!(answer.code, Some(1), "{answer:#?}");
+        assert!(answer.stderr.contains(why), "{answer:#?}");
+    }
+    scene.innocent(None);
+    scene.place.ask(&["stop", &scene.id, "--force"]);
+    assert!(!scene.holder.process.lives(), "it was to be stopped");
+    let said = scene.said().expect("it is listed");
+    assert!(matches!(said.state.as_str(), "died" | "stopped"), "{said:?}");
+}
+
+#[test]
+fn our_files_on_a_full_disk() {
+    each(CLAUDE, |_| {
+        let mut scene = on_a_small_disk(|state| {
+            let full = fs::write(state.join("full"), vec![0; 1 << 20]);
+            assert!(full.is_err(), "there is room");
+        });
+        stops_without_a_note(&mut scene, "No space left");
+    });
+}
+
+#[test]
+fn our_files_on_a_disk_that_is_read_only() {
+    each(CLAUDE, |_| {
+        let mut scene = on_a_small_disk(|state| {
+            must("mount", &["-o", "remount,ro", &state.to_string_lossy()]);
+        });
+        stops_without_a_note(&mut scene, "Read-only file system");
+    });
+}
+
+/// Some name pids that live: of the innocent, of the agent, and of the first process.
+#[test]
+fn hundreds_of_old_files_of_ours() {
+    each(CLAUDE, |_| {
+        let mut scene = Scene::new(Kind::Claude);
+        let innocents = [scene.innocent(None), scene.innocent(None)];
+        let lives = [innocents[0], innocents[1], scene.holder.process];
+        let state = scene.place.path(STATE);
+        let write = |below: String, value: Value| {
+            let path = state.join(below);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, value.to_string()).expect("our file");
+        };
+        for number in 0..400_u32 {
+            let living = lives[number as usize % 3];
+            let name = format!("{number:012x}");
+            let mut value = receipt(&name, &crate::home::lines::id(number), living);
+            value["at"] = days(-60 - i64::from(number)).into();
+            value["process"]["start"] = (living.start + 1).into(); // somebody who had that pid
+            if number % 4 == 0 {
+                value["process"]["start"] = living.start.into();
+                value["process"]["boot"] = "11111111-2222-4333-8444-555555555555".into();
+            }
+            let stop = json!({"schema": 1, "agent": "claude-code", "session": scene.id,
+                "at": value["at"], "process": value["process"]});
+            write(format!("launches/{name}.json"), value);
+            write(format!("stops/{}-{number}.json", living.pid), stop);
+            write(format!("locks/{name}.json"), json!({"schema": 1}));
+            write(format!("../../../.cache/agentctl/{name}.cursor"), json!("old"));
+        }
+        planted::give(&scene.place);
+        let mut told = scene.truth();
+        let own = told.rows.remove(&scene.id);
+        assert_eq!(own, Some(Said::new("working", Some(scene.holder.process))));
+        let made_up = told.rows.keys().filter(|id| id.starts_with("000")).count();
+        assert_eq!(made_up, 0, "sessions are made of receipts: {told:#?}");
+        let stopped = scene.place.ask(&["stop", "--all", "--force", "--grace", "100ms", "--json"]);
+        assert!(innocents.iter().all(|one| one.lives()), "{stopped:#?}");
+        assert!(!scene.holder.process.lives(), "{stopped:#?}");
+        scene.harmed_nobody();
+    });
+}
+
+/// A daemon is killed, and several begin at once: one stays, and what is listed never changes.
+#[test]
+fn daemons_that_race() {
+    each(CLAUDE, |_| {
+        let scene = Scene::new(Kind::Claude);
+        let Place::Played(home) = &scene.place else { panic!("it is played") };
+        for _ in 0..3 {
+            let run = |_| Daemon::begin(home, &mut home.agentctl(&["daemon", "run"]));
+            let mut all: Vec<Daemon> = (0..4).map(run).collect();
+            let listens = |one: &Daemon| one.said().contains("listens on");
+            crate::home::until("a daemon", || all.iter().any(listens).then_some(()));
+            works(&scene);
+            let first = all.iter().position(listens).expect("one listens");
+            let mut winner = all.remove(first);
+            for mut loser in all {
+                assert_eq!(loser.ended(), Some(5), "{}", loser.said());
+            }
+            winner.kill();
+            works(&scene);
+        }
+    });
+}

@@ -1,0 +1,179 @@
+//! Pids that are used again: by the innocent, by another agent, after a restart, after a day.
+
+use super::{
+    Scene,
+    cast::{ALL, Kind, REAL},
+    each, planted,
+    scene::Heir,
+    situation,
+    stores::{ended, works},
+    truth::Said,
+    world::{must, within},
+};
+use crate::{
+    home::receipts::{boot, days},
+    kills::Process,
+    support::uuid,
+};
+use serde_json::json;
+use std::{
+    fs::{self, File},
+    time::{Duration, SystemTime},
+};
+
+situation!(
+    a_pid_that_goes_to_an_innocent,
+    real_pid_that_goes_to_an_innocent,
+    |mut scene: Scene| {
+        scene.recycle(Heir::Innocent);
+        ended(&scene);
+    }
+);
+
+situation!(
+    a_pid_that_goes_to_another_agent,
+    real_pid_that_goes_to_another_agent,
+    |mut scene: Scene| {
+        let heir = scene.recycle(Heir::Another);
+        is_its_own(&scene, heir);
+    }
+);
+
+situation!(a_stop_of_a_recycled_pid, real_stop_of_a_recycled_pid, |mut scene: Scene| {
+    let heir = scene.recycle(Heir::Innocent);
+    stops_nobody(&scene, heir);
+});
+
+/// Neither by the name of the session nor by its old pid is anybody reached, nor by all names.
+fn stops_nobody(scene: &Scene, heir: Process) {
+    let pid = format!("pid:{}", heir.pid);
+    for words in [&[scene.id.as_str()] as &[&str], &[&pid], &["--all"]] {
+        let words = [&["stop", "--force", "--grace", "100ms", "--json"], words].concat();
+        let answer = scene.place.ask(&words);
+        assert!(answer.stdout.find("SIGKILL").is_none(), "{answer:#?}");
+        assert!(heir.lives(), "{answer:#?}");
+    }
+    scene.harmed_nobody();
+    ended(scene);
+}
+
+#[test]
+fn a_stop_of_an_agent_that_got_the_pid() {
+    each(ALL, |kind| {
+        let mut scene = Scene::new(kind);
+        let heir = scene.recycle(Heir::Another);
+        let answer = scene.place.ask(&["stop", &scene.id, "--force", "--grace", "100ms", "--json"]);
+        assert!(heir.lives(), "{answer:#?}");
+        is_its_own(&scene, heir);
+    });
+}
+
+/// The session is over, and who got its pid is listed by itself.
+fn is_its_own(scene: &Scene, heir: Process) {
+    let mut told = scene.truth();
+    assert_eq!(told.rows.remove(&scene.id), Some(Said::new("died", None)));
+    if scene.kind.is_told_by_name() {
+        let alone = told.rows.remove(&format!("pid:{}", heir.pid));
+        assert_eq!(alone, Some(Said::new("unknown", Some(heir))));
+    }
+}
+
+situation!(a_zombie_that_nobody_collects, real_zombie, |mut scene: Scene| {
+    scene.holder.kill();
+    ended(&scene);
+    if scene.is_played() {
+        let place = format!("/proc/{}", scene.holder.process.pid);
+        assert!(fs::exists(place).is_ok_and(|there| there), "somebody collected it");
+    }
+});
+
+/// Makes all that is recorded a day older than it is.
+fn age(scene: &Scene) {
+    let day = Duration::from_secs(24 * 60 * 60);
+    let mut todo = vec![scene.store.clone()];
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            todo.extend(fs::read_dir(&path).expect("ours").flatten().map(|entry| entry.path()));
+        } else {
+            let file = File::options().append(true).open(&path).expect("our file");
+            file.set_modified(SystemTime::now() - day).expect("a time");
+        }
+    }
+}
+
+#[test]
+fn a_day_later() {
+    each(ALL, |kind| {
+        for heir in [Heir::Innocent, Heir::Another] {
+            let mut scene = Scene::new(kind);
+            let heir = (heir, scene.recycle(heir));
+            planted::plant(&scene.place, kind.part()); // as it was written a day ago
+            age(&scene);
+            match heir.0 {
+                Heir::Innocent => stops_nobody(&scene, heir.1),
+                Heir::Another => is_its_own(&scene, heir.1),
+            }
+        }
+    });
+}
+
+/// The machine came up a minute ago, and calls itself by another id.
+#[test]
+fn a_restart_of_the_machine() {
+    let uptime = fs::read_to_string("/proc/uptime").expect("Linux has one");
+    let up: u64 = uptime.split('.').next().and_then(|up| up.parse().ok()).expect("a number");
+    let later = format!("--boottime=-{}", up.saturating_sub(60));
+    let world = ["--time", later.as_str()];
+    let world = if up > 60 { &world[..] } else { &[] };
+    within(world, ALL, |kind| {
+        for heir in [Heir::Innocent, Heir::Another] {
+            let mut scene = Scene::new(kind);
+            works(&scene);
+            let before = boot();
+            let process = scene.recycle(heir);
+            planted::plant(&scene.place, kind.part()); // as it was written before
+            age(&scene);
+            receipt(&scene, process, &before);
+            if heir == Heir::Innocent {
+                claimed(&scene, process);
+            }
+            let id = scene.place.work().join("boot_id");
+            fs::write(&id, format!("{}\n", uuid())).expect("our file");
+            let id = id.to_string_lossy();
+            must("mount", &["--bind", &id, "/proc/sys/kernel/random/boot_id"]);
+            match heir {
+                Heir::Innocent => stops_nobody(&scene, process),
+                Heir::Another => is_its_own(&scene, process),
+            }
+            must("umount", &["/proc/sys/kernel/random/boot_id"]);
+        }
+    });
+}
+
+/// What the agent wrote down a day ago names, by chance, just this process.
+fn claimed(scene: &Scene, process: Process) {
+    let Some(path) = planted::claim(&scene.place, scene.kind.part(), process.pid, process.start)
+    else {
+        return;
+    };
+    let mut value: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).expect("ours")).expect("JSON");
+    match scene.kind {
+        Kind::Claude => value["startedAt"] = 1_794_767_035_203_u64.into(),
+        _ => value["createdAt"] = "2026-11-15T22:01:45.866Z".into(),
+    }
+    fs::write(path, value.to_string()).expect("our file");
+}
+
+/// And so does a receipt of ours.
+fn receipt(scene: &Scene, process: Process, boot: &str) {
+    let dir = scene.place.path(".local/state/agentctl/launches");
+    fs::create_dir_all(&dir).expect("a folder");
+    let value = json!({
+        "schema": 1, "launch": "01a1e06a", "agent": scene.kind.name(), "session": scene.id,
+        "log": dir.join("01a1e06a.log"), "at": days(-1),
+        "process": {"pid": process.pid, "start": process.start, "boot": boot},
+    });
+    fs::write(dir.join("01a1e06a.json"), value.to_string()).expect("our file");
+    planted::give(&scene.place);
+}

@@ -1,0 +1,162 @@
+//! Where agents work, beside whom, and what of the machine they are shown in.
+
+use super::{
+    Scene,
+    cast::ALL,
+    each,
+    stores::{ended, works},
+    truth::Said,
+    world::must,
+};
+use crate::home::other_user;
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+/// Makes a directory of this name below another.
+fn below(dir: &Path, name: &str) -> std::path::PathBuf {
+    let dir = dir.join(name);
+    fs::create_dir(&dir).expect("a folder");
+    dir
+}
+
+#[test]
+fn a_directory_with_spaces() {
+    each(ALL, |kind| works(&Scene::within(kind, |work| below(work, " a  b "))));
+}
+
+#[test]
+fn a_directory_in_unicode() {
+    each(ALL, |kind| works(&Scene::within(kind, |work| below(work, "żółć 漢字 \u{1f980}"))));
+}
+
+#[test]
+fn a_directory_with_newlines_and_quotes() {
+    each(ALL, |kind| works(&Scene::within(kind, |work| below(work, "a\nb\"c'd"))));
+}
+
+#[test]
+fn a_directory_behind_a_link() {
+    each(ALL, |kind| {
+        works(&Scene::within(kind, |work| {
+            let link = work.join("link");
+            symlink(below(work, "real"), &link).expect("a link");
+            link
+        }));
+    });
+}
+
+/// It must not be called ended because its directory is gone.
+#[test]
+fn a_directory_that_is_removed() {
+    each(ALL, |kind| {
+        let scene = Scene::within(kind, |work| below(work, "gone"));
+        fs::remove_dir(scene.place.work().join("gone")).expect("our folder");
+        let said = scene.said().expect("it is listed");
+        assert!(said.live || said.state == "unknown", "{said:?}");
+    });
+}
+
+/// One has the session, another of the same kind has none, and neither is taken for the other.
+#[test]
+fn two_of_a_kind_in_one_directory() {
+    each(ALL, |kind| {
+        let mut scene = Scene::new(kind);
+        let work = scene.place.work();
+        scene.another(&work, scene.place.user());
+        let said = scene.said().expect("it is listed");
+        assert!(said.live || said.state == "unknown", "{said:?}");
+        let holder = u64::from(scene.holder.process.pid);
+        assert!(said.pid.is_none_or(|pid| pid == holder), "{said:?}");
+        scene.holder.end();
+        let said = scene.said().expect("it is listed");
+        assert!(!said.live, "the other has no session: {said:?}");
+    });
+}
+
+#[test]
+fn all_kinds_in_one_directory() {
+    each(&ALL[..1], |kind| {
+        let mut scene = Scene::new(kind);
+        ALL[1..].iter().for_each(|kind| scene.join(*kind));
+        let told = scene.truth();
+        for (id, player) in &scene.others {
+            let said = &told.rows[id.expect("each has one")];
+            assert_eq!(said, &Said::new("working", Some(player.process)));
+        }
+        works(&scene);
+        for at in 0..scene.others.len() {
+            scene.others[at].1.end();
+            scene.truth();
+        }
+        works(&scene);
+    });
+}
+
+/// In the same directory, and since before the last write: it is not ours, and holds nothing of ours.
+#[test]
+fn another_user_s_agent() {
+    each(ALL, |kind| {
+        let mut scene = Scene::new(kind);
+        let work = scene.place.work();
+        let theirs = scene.another(&work, Some(other_user()));
+        let bytes = fs::read(&scene.record).expect("our file");
+        fs::write(&scene.record, bytes).expect("our file"); // it may have been written by them
+        works(&scene);
+        scene.holder.end();
+        ended(&scene);
+        let stopped = scene.place.ask(&["stop", "--all", "--force", "--json"]);
+        assert!(theirs.lives(), "{stopped:#?}");
+        let name = format!("pid:{}", theirs.pid);
+        let refused = scene.place.ask(&["stop", &name, "--force", "--json"]);
+        assert!(refused.code != Some(0) && theirs.lives(), "{refused:#?}");
+    });
+}
+
+/// As in containers that show no locks of others, or none at all.
+#[test]
+fn a_machine_that_shows_no_locks() {
+    each(ALL, |kind| {
+        let mut scene = Scene::new(kind);
+        must("mount", &["--bind", "/dev/null", "/proc/locks"]);
+        let said = scene.said().expect("it is listed");
+        assert!(said.live || said.state == "unknown", "{said:?}");
+        scene.holder.end();
+        let said = scene.said().expect("it is listed");
+        assert!(!said.live, "{said:?}");
+    });
+}
+
+#[test]
+fn a_machine_that_hides_the_processes_of_others() {
+    each(ALL, |kind| {
+        let mut scene = Scene::new(kind);
+        must("mount", &["-o", "remount,hidepid=2", "/proc"]);
+        works(&scene);
+        scene.holder.end();
+        ended(&scene);
+    });
+}
+
+/// The agent is halted, as by a debugger or a person's Ctrl-Z: it lives.
+#[test]
+fn an_agent_that_is_halted() {
+    each(ALL, |kind| {
+        let scene = Scene::new(kind);
+        scene.holder.process.signal(rustix::process::Signal::STOP);
+        works(&scene);
+    });
+}
+
+/// What a dead process had locked is locked by somebody who only looks at it.
+#[test]
+fn a_lock_that_an_innocent_took() {
+    use super::Kind;
+    each(&[Kind::Codex, Kind::Copilot], |kind| {
+        let mut scene = Scene::new(kind);
+        let pid = scene.holder.process.pid.to_string();
+        let lock = kind.part().keeps[0].trim_start_matches('+').replace("$$", &pid);
+        scene.holder.end();
+        scene.innocent(Some(Path::new(&lock)));
+        let said = scene.said().expect("it is listed");
+        assert!(!said.live, "{said:?}");
+    });
+}

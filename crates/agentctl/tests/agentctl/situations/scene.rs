@@ -1,0 +1,162 @@
+//! A session that a process has loaded, and what can be done to both.
+
+use super::{
+    cast::{Kind, Part},
+    place::{self, Place},
+    planted,
+    player::{Player, playing},
+};
+use crate::{
+    home::Home,
+    kills::{Process, now, until},
+};
+use agentctl_testkit::sandbox::Gate;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Who gets a pid that has become free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heir {
+    /// Somebody who has nothing to do with agents.
+    Innocent,
+    /// An agent of the same kind, without a session.
+    Another,
+}
+
+/// A home with one session, which a process has loaded.
+pub(crate) struct Scene {
+    pub(crate) kind: Kind,
+    pub(crate) id: String,
+    /// The file that holds the session.
+    pub(crate) record: PathBuf,
+    /// The folder that holds all sessions of its agent.
+    pub(crate) store: PathBuf,
+    pub(crate) holder: Player,
+    /// Other agents, each with the session it has.
+    pub(crate) others: Vec<(Option<&'static str>, Player)>,
+    /// Processes that have nothing to do with agents.
+    pub(crate) innocents: Vec<Player>,
+    /// What a real agent's model waits for.
+    #[allow(dead_code, reason = "the model waits as long as it is there")]
+    gate: Option<Gate>,
+    /// Last, so that it outlives who works in it.
+    pub(crate) place: Place,
+}
+
+impl Scene {
+    /// One that is played.
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self::within(kind, |work| work.to_owned())
+    }
+
+    /// One whose process works in a directory that this makes.
+    pub(crate) fn within(kind: Kind, dir: impl Fn(&Path) -> PathBuf) -> Self {
+        let place = Place::Played(Home::new());
+        let dir = dir(&place.work());
+        let holder = enter(&place, kind, &dir);
+        Self::of(kind, kind.part().id.to_owned(), place, holder)
+    }
+
+    /// One with a real agent, which `agentctl` has launched.
+    pub(crate) fn real(kind: Kind) -> Self {
+        let place::Launched { place, session, process, gate } = place::launch(kind);
+        let id = session["id"].as_str().expect("an id").to_owned();
+        let mut scene = Self::of(kind, id, place, Player::of(process));
+        scene.record = session["source"].as_str().expect("a path").into();
+        scene.gate = Some(gate);
+        scene
+    }
+
+    fn of(kind: Kind, id: String, place: Place, holder: Player) -> Self {
+        let (record, store) = (place.path(kind.part().record), place.path(kind.part().store));
+        let (others, innocents, gate) = (Vec::new(), Vec::new(), None);
+        Self { kind, id, record, store, holder, others, innocents, gate, place }
+    }
+
+    /// It is played, and not real.
+    pub(crate) fn is_played(&self) -> bool {
+        matches!(self.place, Place::Played(_))
+    }
+
+    /// Brings another kind into the same home and directory, with its own session.
+    pub(crate) fn join(&mut self, kind: Kind) {
+        let player = enter(&self.place, kind, &self.place.work());
+        self.others.push((Some(kind.part().id), player));
+    }
+
+    /// Starts another process of the same kind there, which has no session.
+    pub(crate) fn another(&mut self, dir: &Path, user: Option<u32>) -> Process {
+        let part = self.kind.part();
+        let words: &[&str] = match self.kind {
+            Kind::Codex => &["exec"],
+            Kind::OpenCode => &["run", "hello"],
+            Kind::Gemini => &["/x/bin/gemini", "-p", "hello"],
+            Kind::Copilot => &["x", "-p", "hello"],
+            Kind::Claude | Kind::Pi | Kind::OpenClaw => &[],
+        };
+        // Each OpenCode has the one database open.
+        let own = self.kind == Kind::OpenCode && user == self.place.user();
+        let keeps: &[&str] = if own { part.keeps } else { &[] };
+        let part = Part { words, keeps, ..*part };
+        let mut command = playing(&self.place, &part, user);
+        let player = Player::start(command.current_dir(dir), part.program);
+        let process = player.process;
+        self.others.push((None, player));
+        process
+    }
+
+    /// Starts a process that is nobody's agent; it keeps this file locked.
+    pub(crate) fn innocent(&mut self, locks: Option<&Path>) -> Process {
+        let mut part = Part { program: "editor", words: &[], keeps: &[], ..*self.kind.part() };
+        let keep;
+        if let Some(path) = locks {
+            keep = format!("+{}", path.display());
+            part.keeps = Vec::leak(vec![&*keep.leak()]);
+        }
+        let player = Player::start(&mut playing(&self.place, &part, None), part.program);
+        let process = player.process;
+        self.innocents.push(player);
+        process
+    }
+
+    /// Ends the holder, and gives its pid to another process, which began later.
+    pub(crate) fn recycle(&mut self, heir: Heir) -> Process {
+        let old = self.holder.process;
+        self.holder.end();
+        // Starts are told in hundredths of a second: the heir is seen to be younger than the record.
+        let ended = now();
+        until("younger process", || (now() > ended + 3).then_some(()));
+        let work = self.place.work();
+        for _ in 0..50 {
+            fs::write("/proc/sys/kernel/ns_last_pid", (old.pid - 1).to_string()).expect("a world");
+            let new = match heir {
+                Heir::Innocent => self.innocent(None),
+                Heir::Another => self.another(&work, self.place.user()),
+            };
+            if new.pid == old.pid && new.start != old.start {
+                return new;
+            }
+            match heir {
+                Heir::Innocent => drop(self.innocents.pop()),
+                Heir::Another => drop(self.others.pop()),
+            }
+        }
+        panic!("nobody gets pid {}", old.pid);
+    }
+}
+
+/// Plants a captured session, and starts the process that has it loaded.
+fn enter(place: &Place, kind: Kind, dir: &Path) -> Player {
+    let part = kind.part();
+    planted::plant(place, part);
+    let mut command = playing(place, part, place.user());
+    let holder = Player::start(command.current_dir(dir), part.program);
+    // Starts are told in hundredths of a second: it is seen to be older than what it wrote.
+    until("older process", || (now() > holder.process.start + 3).then_some(()));
+    planted::freshen(place, part, dir);
+    let (pid, start) = (holder.process.pid, holder.process.start);
+    planted::claim(place, part, pid, start);
+    holder
+}

@@ -1,0 +1,217 @@
+//! What happens to an agent's store while a process has a session of it loaded.
+
+use super::{
+    Scene,
+    cast::{ALL, Kind, REAL},
+    each, situation,
+    truth::{Said, Told},
+    world::must,
+};
+use crate::kills::until;
+use rusqlite::Connection;
+use std::{
+    fs::{self, File, Permissions},
+    io::{Read, Write},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+situation!(all_is_well, real_all_is_well, |scene: Scene| works(&scene));
+
+situation!(a_record_without_a_process, real_record_without_a_process, |mut scene: Scene| {
+    scene.holder.end();
+    ended(&scene);
+});
+
+situation!(a_process_without_a_record, real_process_without_a_record, |scene: Scene| {
+    let away = scene.place.path("away");
+    fs::rename(&scene.record, &away).expect("our file");
+    let told = scene.truth();
+    never_ended(&scene, &told);
+    fs::rename(&away, &scene.record).expect("our file");
+    works(&scene);
+});
+
+situation!(an_unreadable_record, real_unreadable_record, |scene: Scene| {
+    closed(&scene, &scene.record);
+});
+
+situation!(an_unreadable_store, real_unreadable_store, |scene: Scene| {
+    closed(&scene, &scene.store);
+});
+
+/// Nobody may look at it for a while.
+fn closed(scene: &Scene, path: &Path) {
+    let before = fs::metadata(path).expect("it is there").permissions();
+    fs::set_permissions(path, Permissions::from_mode(0o000)).expect("our file");
+    let told = scene.truth();
+    never_ended(scene, &told);
+    assert!(!told.problems.is_empty(), "nothing is said of {}: {told:#?}", path.display());
+    fs::set_permissions(path, before).expect("our file");
+    works(scene);
+}
+
+/// What is done to a file's bytes.
+fn damages(bytes: &[u8]) -> [Vec<u8>; 4] {
+    let garbage = bytes.iter().map(|byte| byte.wrapping_mul(31) ^ 0xa5).collect();
+    let half = bytes[..bytes.len() / 2].to_vec();
+    [Vec::new(), half, garbage, vec![0; bytes.len()]]
+}
+
+situation!(
+    /// Cut, emptied, filled with garbage or zeros, in place; then it is as it was.
+    a_corrupt_record,
+    real_corrupt_record,
+    |scene: Scene| {
+        let bytes = fs::read(&scene.record).expect("our file");
+        let files = beside(&scene);
+        for damaged in damages(&bytes) {
+            fs::write(&scene.record, damaged).expect("our file");
+            never_ended(&scene, &scene.truth());
+            for (path, bytes) in &files {
+                fs::write(path, bytes).expect("our file");
+            }
+        }
+        works(&scene);
+    }
+);
+
+/// The record, and what a database keeps beside it.
+fn beside(scene: &Scene) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let name = scene.record.to_string_lossy();
+    let all = ["", "-wal", "-shm"].map(|end| std::path::PathBuf::from(format!("{name}{end}")));
+    all.into_iter().filter_map(|path| Some((path.clone(), fs::read(path).ok()?))).collect()
+}
+
+situation!(
+    /// It is renamed, and then hidden under another file system, as one that is not mounted yet.
+    a_store_that_vanishes_and_comes_back,
+    real_store_that_vanishes_and_comes_back,
+    |scene: Scene| {
+        let away = scene.place.path("away");
+        fs::rename(&scene.store, &away).expect("our folder");
+        never_ended(&scene, &scene.truth());
+        fs::rename(&away, &scene.store).expect("our folder");
+        works(&scene);
+        let store = scene.store.to_string_lossy();
+        must("mount", &["-t", "tmpfs", "-o", "mode=755", "tmpfs", &store]);
+        never_ended(&scene, &scene.truth());
+        must("umount", &["--lazy", &store]);
+        works(&scene);
+    }
+);
+
+situation!(a_locked_record, real_locked_record, |mut scene: Scene| {
+    match scene.kind {
+        Kind::OpenCode | Kind::OpenClaw => {
+            let database = Connection::open(&scene.record).expect("our database");
+            database.busy_timeout(Duration::from_secs(20)).expect("a limit");
+            database.execute_batch("BEGIN EXCLUSIVE").expect("a lock");
+            never_ended(&scene, &scene.truth());
+        }
+        Kind::Claude | Kind::Codex | Kind::Pi | Kind::Gemini | Kind::Copilot => {
+            let record = scene.record.clone();
+            scene.innocent(Some(&record));
+        }
+    }
+    works(&scene);
+});
+
+/// Whoever opens the file waits until this ends, or for 45 s, as with a disk that is far away.
+struct Slow(Child);
+
+impl Slow {
+    fn make(path: &Path) -> Self {
+        const LEASE: &str = "$SIG{IO} = 'IGNORE'; $| = 1; open(F, '+<', shift) or die $!; \
+                             fcntl(F, 1024, 1) or die $!; print 'x'; sleep 1000";
+        let mut perl = Command::new("perl");
+        let child = perl.args(["-e", LEASE]).arg(path).stdout(Stdio::piped()).spawn();
+        let mut child = child.expect("perl");
+        let mut word = [0];
+        let read = child.stdout.as_mut().expect("a pipe").read_exact(&mut word);
+        assert!(read.is_ok(), "{} cannot be made slow", path.display());
+        Self(child)
+    }
+}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // it is ours, and not collected yet
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_slow_store() {
+    each(ALL, |kind| {
+        let mut scene = Scene::new(kind);
+        // Nobody can be given a lease on what another has open.
+        let open = matches!(kind, Kind::Codex | Kind::OpenCode);
+        if open {
+            scene.holder.end();
+        }
+        let slow = Slow::make(&scene.record);
+        let began = Instant::now();
+        let answer = scene.place.ask(&["list", "--since", "all", "--json", "--timeout", "1s"]);
+        assert!(began.elapsed() < Duration::from_secs(15), "it took {:?}", began.elapsed());
+        let list = answer.json();
+        let rows = list["sessions"].as_array().expect("sessions");
+        let row = rows.iter().find(|row| row["id"] == *scene.id);
+        let told = row.is_none_or(|row| row["live"] == true || row["state"] == "unknown");
+        assert!(told, "{list:#}");
+        let late = list["problems"].to_string().contains(kind.name());
+        let live = row.is_some_and(|row| row["live"] == true);
+        assert!(late || live, "nothing is said of what is missing: {list:#}");
+        assert_eq!(
+            answer.code,
+            Some(if list["problems"] == serde_json::json!([]) { 0 } else { 8 })
+        );
+        drop(slow);
+        if open { ended(&scene) } else { works(&scene) }
+    });
+}
+
+/// A line that is being written when somebody looks.
+#[test]
+fn a_record_that_is_written_byte_by_byte() {
+    let lines = [Kind::Claude, Kind::Codex, Kind::Pi, Kind::Gemini, Kind::Copilot];
+    each(&lines, |kind| {
+        let scene = Scene::new(kind);
+        let text = fs::read(&scene.record).expect("our file");
+        let line = text.split_inclusive(|byte| *byte == b'\n').next_back().expect("a line");
+        let before = &text[..text.len() - line.len()];
+        for end in [1, line.len() / 2, line.len() - 1] {
+            let mut file = File::options().append(true).open(&scene.record).expect("our file");
+            file.set_len(before.len() as u64).expect("our file");
+            file.write_all(&line[..end]).expect("our file");
+            never_ended(&scene, &scene.truth());
+        }
+        fs::write(&scene.record, &text).expect("our file");
+        works(&scene);
+    });
+}
+
+/// Its process has it loaded, and works; until that is seen it may be unknown, as always when a file
+/// was written at the same moment.
+pub(super) fn works(scene: &Scene) {
+    let expected = Said::new("working", Some(scene.holder.process));
+    until("working session", || {
+        let said = scene.said();
+        let late = said.as_ref().is_none_or(|said| said.is_late);
+        assert!(late || said.as_ref() == Some(&expected), "{said:?}, not {expected:?}");
+        (said == Some(expected.clone())).then_some(())
+    });
+}
+
+/// Its process is gone, and nobody closed its turn.
+pub(super) fn ended(scene: &Scene) {
+    assert_eq!(scene.said(), Some(Said::new("died", None)));
+}
+
+/// Its process lives: it is alive, or cannot be told, or its process is listed without it.
+fn never_ended(scene: &Scene, told: &Told) {
+    let said = told.rows.get(&scene.id);
+    assert!(said.is_none_or(|said| said.live || said.state == "unknown"), "{told:#?}");
+}

@@ -1,0 +1,89 @@
+//! A world: a process table, mounts and a `/proc` of its own, in which a test runs itself once more.
+
+use super::Kind;
+use serde_json::json;
+use std::{
+    any, env,
+    fs::OpenOptions,
+    io::Write,
+    process::{Command, Output, Stdio},
+    time::Instant,
+};
+
+/// The variable that says inside for which agent the world was made.
+const INSIDE: &str = "AGENTCTL_WORLD";
+/// The variable that names the file in which `cargo xtask prove` collects what came of each.
+const PROOF: &str = "AGENTCTL_PROOF_SITUATIONS";
+/// Its first process stays, and collects whoever is left to it.
+const FIRST: &str = r#""$@"; exit $?"#;
+
+/// What lets root read and write whatever it likes.
+const LESS: &str = "-dac_override,-dac_read_search";
+
+/// Runs the test in a world for each of these agents. It must be a closure of the test itself: its
+/// name tells which test to run inside.
+pub(crate) fn each<F: Fn(Kind)>(agents: &[Kind], situation: F) {
+    within(&[], agents, situation);
+}
+
+/// The same in worlds that `unshare` makes with more words.
+pub(crate) fn within<F: Fn(Kind)>(more: &[&str], agents: &[Kind], situation: F) {
+    let name = any::type_name::<F>().trim_end_matches("::{{closure}}");
+    let name = name.split_once("::").expect("a crate and a test").1;
+    if let Some(inside) = env::var_os(INSIDE) {
+        let kind = agents.iter().find(|kind| inside == kind.name());
+        situation(*kind.expect("the world was made for one of these"));
+        return;
+    }
+    let told = |kind: &Kind| Some(format!("{}:\n{}", kind.name(), failure(name, more, *kind)?));
+    let failed: Vec<String> = agents.iter().filter_map(told).collect();
+    assert!(failed.is_empty(), "{name} fails for {}", failed.join("\n"));
+}
+
+/// Runs one, and writes down what came of it where somebody collects that; says why it failed.
+fn failure(name: &str, more: &[&str], kind: Kind) -> Option<String> {
+    let began = Instant::now();
+    let output = world(name, more).env(INSIDE, kind.name()).output().expect("unshare");
+    // A name that no test has would run none, and succeed.
+    let ran = String::from_utf8_lossy(&output.stdout).contains("test result: ok. 1 passed");
+    let failure = (!output.status.success() || !ran).then(|| words(&output));
+    if let Some(file) = env::var_os(PROOF) {
+        let line = json!({
+            "situation": name.rsplit("::").next(), "agent": kind.name(), "failure": failure,
+            "ms": u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        let file = OpenOptions::new().append(true).create(true).open(file);
+        let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+        assert!(written.is_ok(), "the proof cannot be written: {written:?}");
+    }
+    failure
+}
+
+/// The call of this very test in a world.
+fn world(name: &str, more: &[&str]) -> Command {
+    let mut unshare = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        unshare.args(["--user", "--map-root-user"]);
+    }
+    unshare.args(["--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]).args(more);
+    // Then permissions mean something for root too, where it is the home's user.
+    if name.contains("::real_") || !rustix::process::geteuid().is_root() {
+        unshare.args(["setpriv", "--bounding-set", LESS]);
+    }
+    unshare.args(["sh", "-c", FIRST, "first"]).arg(env::current_exe().expect("a test"));
+    unshare.args([name, "--exact", "--include-ignored", "--nocapture"]).stdin(Stdio::null());
+    unshare
+}
+
+/// What was said on the way to a failure, without the frame of the test.
+fn words(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let lines = text.lines().filter(|line| !line.contains("RUST_BACKTRACE"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Runs a command of the world, which must succeed.
+pub(super) fn must(program: &str, words: &[&str]) {
+    let output = Command::new(program).args(words).output().expect("a program");
+    assert!(output.status.success(), "{program} {words:?}: {output:?}");
+}
