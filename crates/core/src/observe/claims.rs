@@ -65,7 +65,7 @@ impl Survey<'_> {
                             continue;
                         };
                         if self.is_stranger(&key) {
-                            let why = format!("locked by pid {pid}, which is no such agent");
+                            let why = format!("locked by pid {pid}, which is not known to be such an agent");
                             self.veil(store, &claim.session, why);
                             continue;
                         }
@@ -91,11 +91,16 @@ impl Survey<'_> {
         table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
     }
 
-    /// Nothing shows that it is the agent's: whoever looks at a file may lock it.
+    /// Nothing shows that it is the agent's: whoever looks at a file may lock it. A process that ends keeps its name
+    /// until it is gone, and a program that was not installed by a package manager has its machine's behind it.
     fn is_stranger(&self, key: &ProcKey) -> bool {
-        let known = self.live.iter().any(|process| process.key == *key);
-        let launched = |one: &Launched| one.process.as_ref() == Some(key);
-        !known && !self.host.launches().iter().any(launched)
+        let card = self.agent.card();
+        let named = |comm: &str| self.agent.may_be(comm) || comm.starts_with(card.binary);
+        let table = self.host.table().ok();
+        let called = table.and_then(|table| table.of(key)).is_some_and(|one| named(&one.comm));
+        let launched =
+            |one: &Launched| one.process.as_ref() == Some(key) && one.agent == card.name;
+        !called && !self.host.launches().iter().any(launched)
     }
 
     /// What became of the process the agent wrote down.
