@@ -15,6 +15,7 @@ mod tree;
 
 pub use facts::{Detail, Facts, Open, Running};
 pub use removal::Removal;
+pub(crate) use tree::Whole;
 
 use agentctl_core::host::{Env, Host, Table, Told};
 use jiff::Timestamp;
