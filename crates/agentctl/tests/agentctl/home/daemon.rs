@@ -72,6 +72,17 @@ impl Daemon {
         Self { child: child.expect("a daemon"), log }
     }
 
+    /// Starts somebody who serves figures; the second is where.
+    pub(crate) fn of_figures(home: &Home, words: &[&str]) -> (Self, String) {
+        let daemon = Self::begin(home, &mut home.agentctl(words));
+        let place = until("an address", || {
+            let said = daemon.said();
+            let place = said.split("figures are at http://").nth(1)?;
+            place.split_once("/metrics").map(|(place, _)| place.to_owned())
+        });
+        (daemon, place)
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
