@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod kills;
+mod named;
 mod parts;
 mod soak;
 mod table;
