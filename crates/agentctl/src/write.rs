@@ -198,6 +198,7 @@ mod tests {
     #[test]
     fn a_file_of_another_user_is_not_written_to() {
         if !geteuid().is_root() {
+            assert!(std::env::var_os("CI").is_none(), "not tried, and CI has to");
             return;
         }
         let folder = tempfile::tempdir().expect("a folder");

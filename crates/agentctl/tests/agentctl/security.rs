@@ -15,12 +15,13 @@ use std::{
 };
 
 /// Whether there can be another user. CI runs as root: there, not to try is to fail.
-fn is_root(home: &Home) -> bool {
+pub(crate) fn is_root(home: &Home) -> bool {
     not_tried(home.user().is_none(), "only root can be somebody else");
     home.user().is_some()
 }
 
 /// Says that something was not tried, for want of what it takes; CI has all it takes.
+#[expect(clippy::print_stderr, reason = "who runs the tests is to know")]
 fn not_tried(lacks: bool, why: &str) {
     if lacks {
         assert!(env::var_os("CI").is_none(), "not tried, and CI has to: {why}");
