@@ -63,7 +63,7 @@ fn targets(dir: &Path) -> Outcome<Vec<String>> {
 fn figures(said: &str) -> Option<Figures> {
     let last = |mark: &str| {
         let after = said.lines().filter_map(|line| line.split(mark).nth(1));
-        after.filter_map(|rest| rest.split_whitespace().next()?.parse().ok()).last()
+        after.filter_map(|rest| rest.split_whitespace().next()?.parse().ok()).next_back()
     };
     Some(Figures { executions: last("number_of_executed_units: ")?, edges: last(" cov: ")? })
 }
