@@ -43,12 +43,23 @@ fn is_safe(dir: &Path) -> io::Result<()> {
         let stat = path.symlink_metadata()?;
         // Root may do that anyhow; and where nobody can put anything, nobody was lured to.
         let is_open = stat.mode() & 0o022 != 0 || path == there || path == real;
-        if is_open && stat.uid() != geteuid().as_raw() && stat.uid() != 0 {
+        if is_open && stat.uid() != geteuid().as_raw() && !is_root(stat.uid()) {
             let what = if path == dir { "the directory".into() } else { path.to_string_lossy() };
             return Err(io::Error::other(format!("{what} belongs to another user")));
         }
     }
     Ok(())
+}
+
+/// It is root; in a user namespace, whoever has no name there: all that lies around it is his.
+fn is_root(uid: u32) -> bool {
+    const NAMELESS: u32 = 65_534;
+    let every = u32::MAX.to_string();
+    let is_inside = || {
+        let names = fs::read_to_string("/proc/self/uid_map");
+        names.is_ok_and(|names| names.split_whitespace().nth(2) != Some(&every))
+    };
+    uid == 0 || (uid == NAMELESS && is_inside())
 }
 
 /// Opens a file to add to it, and makes it if it is not there. It is a file of ours: no link is followed,
