@@ -175,19 +175,22 @@ mod tests {
         assert_eq!(with(&[("AGENTCTL_HOME", "relative")]), None);
     }
 
-    /// No name leads out of its folder, and only names that we give lead anywhere.
-    #[test]
-    fn any_name_leads_back_or_nowhere() {
-        let run = |bytes: &[u8]| {
-            let name = name_of(Path::new(OsStr::from_bytes(bytes)));
-            assert!(!name.contains(['/', '.', '\0']) && name.len() <= LONGEST, "{name}");
-            if let Some(dir) = of_name(OsStr::from_bytes(bytes)) {
-                assert_eq!(name_of(&dir).as_bytes(), bytes);
-            }
-        };
-        agentctl_testkit::hostile::holds(
-            &agentctl_testkit::hostile::Target::new("places", run),
-            5_000,
-        );
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// No name leads out of its folder, and only names that we give lead anywhere.
+        #[test]
+        fn any_name_leads_back_or_nowhere() {
+            let run = |bytes: &[u8]| {
+                let name = name_of(Path::new(OsStr::from_bytes(bytes)));
+                assert!(!name.contains(['/', '.', '\0']) && name.len() <= LONGEST, "{name}");
+                if let Some(dir) = of_name(OsStr::from_bytes(bytes)) {
+                    assert_eq!(name_of(&dir).as_bytes(), bytes);
+                }
+            };
+            Target::new("places", run).holds(5_000);
+        }
     }
 }

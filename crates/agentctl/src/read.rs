@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::{fs::OFlags, process::geteuid};
 use serde::de::DeserializeOwned;
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Read},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
@@ -12,6 +12,7 @@ use std::{
 
 /// No file of ours that is read as a whole is longer.
 pub(crate) const LONGEST: u64 = 64 << 10;
+const NOT_OURS: &str = "it is no file of ours";
 
 /// What is in a file: one of ours, no link, no pipe, and not long.
 pub(crate) fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
@@ -21,13 +22,8 @@ pub(crate) fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
 /// The same for one that may be longer.
 pub(crate) fn within<T: DeserializeOwned>(path: &Path, longest: u64) -> io::Result<T> {
     let file = open(path)?;
-    let stat = file.metadata()?;
-    let wrong = match stat.is_file() && stat.len() <= longest {
-        false => Some("it is no file of ours"),
-        true => (stat.uid() != geteuid().as_raw()).then_some("it belongs to another user"),
-    };
-    if let Some(why) = wrong {
-        return Err(io::Error::other(why));
+    if is_ours(&file)?.len() > longest {
+        return Err(io::Error::other(NOT_OURS));
     }
     let mut bytes = Vec::new();
     file.take(longest).read_to_end(&mut bytes)?;
@@ -36,9 +32,22 @@ pub(crate) fn within<T: DeserializeOwned>(path: &Path, longest: u64) -> io::Resu
 
 /// No link is followed, and no pipe waited for.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let flags = i32::try_from(flags).expect("flags are small");
-    OpenOptions::new().read(true).custom_flags(flags).open(path)
+    OpenOptions::new().read(true).custom_flags(wary()).open(path)
+}
+
+/// Flags to open a file with that may be anybody's.
+pub(crate) fn wary() -> i32 {
+    i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).expect("flags are small")
+}
+
+/// What is open is a file, and ours; what the kernel says of it.
+pub(crate) fn is_ours(file: &File) -> io::Result<Metadata> {
+    let stat = file.metadata()?;
+    match (stat.is_file(), stat.uid() == geteuid().as_raw()) {
+        (true, true) => Ok(stat),
+        (true, false) => Err(io::Error::other("it belongs to another user")),
+        (false, _) => Err(io::Error::other(NOT_OURS)),
+    }
 }
 
 /// It is ours, and nobody has changed it for so long: a time ahead is as good as one long past.

@@ -1,7 +1,10 @@
 //! Files of ours, whole or not at all, and for their owner only.
 
-use crate::read::LONGEST;
-use rustix::{fs::OFlags, process::geteuid};
+use crate::read::{self, LONGEST};
+use rustix::{
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    process::geteuid,
+};
 use serde::Serialize;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -13,21 +16,54 @@ use std::{
 /// What files end with that are not yet, or never became, what they are for.
 pub(crate) const DRAFT: &str = "draft";
 
-/// Makes a directory that only its owner may enter. One that is there must be ours: in another user's he
-/// could put links, and files that we then take for our own.
+/// Makes a directory that only its owner may enter. One that is there must be ours, and none above it
+/// another user's in which others may write: there he could put links, and files that we then take for our
+/// own, or ours away. Nothing is made before that is known. Root is no exception: what it left in another
+/// user's folder, that user could neither read nor write.
 pub(crate) fn make_dir(dir: &Path) -> io::Result<()> {
+    is_safe(dir)?;
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    let (stat, own) = (fs::metadata(dir)?, geteuid());
-    if stat.uid() != own.as_raw() && !own.is_root() {
-        return Err(io::Error::other("it belongs to another user"));
+    is_safe(dir)?; // somebody may have been quicker
+    let stat = fs::metadata(dir)?;
+    if stat.uid() != geteuid().as_raw() {
+        return Err(io::Error::other("the directory belongs to another user"));
     }
-    if stat.uid() == own.as_raw() && stat.mode() & 0o022 != 0 {
-        fs::set_permissions(dir, Permissions::from_mode(stat.mode() & 0o7755))?;
+    if stat.mode() & 0o077 != 0 {
+        fs::set_permissions(dir, Permissions::from_mode(0o700))?;
     }
     Ok(())
 }
 
-/// Opens a file to add to it, and makes it if it is not there. No link is followed.
+/// Fails where another user could put away what is made there. The way is looked at as it is written and as
+/// it leads: whose a link is matters as much as whose it leads to.
+fn is_safe(dir: &Path) -> io::Result<()> {
+    let there = dir.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(dir);
+    let real = there.canonicalize()?;
+    for path in there.ancestors().chain(real.ancestors()) {
+        let stat = path.symlink_metadata()?;
+        // Root may do that anyhow; and where nobody can put anything, nobody was lured to.
+        let is_open = stat.mode() & 0o022 != 0 || path == there || path == real;
+        if is_open && stat.uid() != geteuid().as_raw() && !is_root(stat.uid()) {
+            let what = if path == dir { "the directory".into() } else { path.to_string_lossy() };
+            return Err(io::Error::other(format!("{what} belongs to another user")));
+        }
+    }
+    Ok(())
+}
+
+/// It is root; in a user namespace, whoever has no name there: all that lies around it is his.
+fn is_root(uid: u32) -> bool {
+    const NAMELESS: u32 = 65_534;
+    let every = u32::MAX.to_string();
+    let is_inside = || {
+        let names = fs::read_to_string("/proc/self/uid_map");
+        names.is_ok_and(|names| names.split_whitespace().nth(2) != Some(&every))
+    };
+    uid == 0 || (uid == NAMELESS && is_inside())
+}
+
+/// Opens a file to add to it, and makes it if it is not there. It is a file of ours: no link is followed,
+/// and no pipe waited for.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     ours(OpenOptions::new().append(true), path)
 }
@@ -38,8 +74,11 @@ pub(crate) fn lockable(path: &Path) -> io::Result<File> {
 }
 
 fn ours(open: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).expect("flags are small");
-    open.create(true).mode(0o600).custom_flags(flags).open(path)
+    let file = open.create(true).mode(0o600).custom_flags(read::wary()).open(path)?;
+    read::is_ours(&file)?;
+    // Whoever is given it to write to never asked not to wait.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
 }
 
 /// Writes a file as a whole, and returns once it is on the disk.
@@ -111,6 +150,7 @@ fn draft_of(path: &Path) -> io::Result<(PathBuf, File)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, Mode, mkfifoat};
 
     #[test]
     fn what_nobody_could_read_is_not_written() {
@@ -142,5 +182,55 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, [left, path]);
+    }
+
+    /// A pipe would be waited for, for ever, and what lies behind a link is not ours to write.
+    #[test]
+    fn only_a_file_is_opened_to_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("kept"), "kept").expect("a file");
+        std::os::unix::fs::symlink(path("kept"), path("link")).expect("a link");
+        mkfifoat(CWD, path("pipe"), Mode::RUSR | Mode::WUSR).expect("a pipe");
+        mkfifoat(CWD, path("heard"), Mode::RUSR | Mode::WUSR).expect("a pipe");
+        let _reader = read::open(&path("heard")).expect("nobody is waited for");
+        for name in ["link", "pipe", "heard"] {
+            assert!(append(&path(name)).is_err(), "{name} is added to");
+            assert!(lockable(&path(name)).is_err(), "{name} is locked");
+        }
+        assert_eq!(fs::read_to_string(path("kept")).ok().as_deref(), Some("kept"));
+        let mut file = append(&path("new")).expect("it is ours");
+        assert!(!fcntl_getfl(&file).expect("flags").contains(OFlags::NONBLOCK));
+        file.write_all(b"1").expect("room");
+        assert_eq!(fs::read_to_string(path("new")).ok().as_deref(), Some("1"));
+    }
+
+    /// Only root can be somebody else; `security/modes.rs` tries the same with the whole program.
+    #[test]
+    fn a_file_of_another_user_is_not_written_to() {
+        if !geteuid().is_root() {
+            assert!(std::env::var_os("CI").is_none(), "not tried, and CI has to");
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        fs::write(&path, "his").expect("a file");
+        std::os::unix::fs::chown(&path, Some(12_345), None).expect("we are root");
+        assert!(append(&path).is_err() && lockable(&path).is_err());
+    }
+
+    /// A link of one's own leads where one wants to; what others may enter is closed.
+    #[test]
+    fn a_link_of_one_s_own_may_lead_to_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::create_dir(&real).expect("a folder");
+        fs::set_permissions(&real, Permissions::from_mode(0o755)).expect("our folder");
+        std::os::unix::fs::symlink(&real, &link).expect("a link");
+        make_dir(&link).expect("both are ours");
+        make_dir(&link.join("below/that")).expect("both are ours");
+        for path in [&real, &real.join("below"), &real.join("below/that")] {
+            assert_eq!(fs::metadata(path).expect("a folder").mode() & 0o7777, 0o700);
+        }
     }
 }

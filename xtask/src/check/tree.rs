@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Directories that hold nothing we wrote: build output, captures, and bytes that mean no good.
-const PASSED_OVER: &[&str] =
-    &["target", "fixtures", "node_modules", ".git", "corpus", "found", "artifacts"];
+/// Directories that hold nothing we wrote, wherever they are: build output and captures.
+const PASSED_OVER: &[&str] = &["target", "fixtures", "node_modules", ".git"];
+/// And these, from the root: bytes that mean no good.
+const FUZZED: &[&str] = &["fuzz/corpus", "fuzz/found", "fuzz/artifacts"];
 
 /// Endings of the files that checks look into; a name without one counts too (`.ci/run`).
 const TEXT: &[&str] = &["rs", "toml", "sh", ""];
@@ -43,7 +44,7 @@ impl Tree {
                 let entry = entry.map_err(|why| Failure::io("read", &folder, &why))?;
                 let kind = entry.file_type().map_err(|why| Failure::io("read", &folder, &why))?;
                 let path = entry.path();
-                if kind.is_dir() && !PASSED_OVER.iter().any(|name| path.ends_with(name)) {
+                if kind.is_dir() && !is_passed_over(root, &path) {
                     folders.push(path);
                 } else if kind.is_file() && is_text(&path) {
                     files.extend(source(root, &path)?);
@@ -70,6 +71,12 @@ impl Tree {
     }
 }
 
+fn is_passed_over(root: &Path, path: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    PASSED_OVER.iter().any(|name| below.ends_with(name))
+        || FUZZED.iter().any(|dir| below == Path::new(dir))
+}
+
 fn is_text(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default().to_string_lossy();
     TEXT.contains(&ending.as_ref())
@@ -84,4 +91,16 @@ fn source(root: &Path, path: &Path) -> Outcome<Option<Source>> {
     };
     let named = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
     Ok(String::from_utf8(bytes).ok().map(|text| Source { path: named, text }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_not_ours_is_passed_over() {
+        let is_over = |path: &str| is_passed_over(Path::new("/r"), Path::new(path));
+        assert!(is_over("/r/fuzz/corpus") && is_over("/r/fuzz/target") && is_over("/r/a/fixtures"));
+        assert!(!is_over("/r/crates/corpus") && !is_over("/r/src/found") && !is_over("/r/fuzz"));
+    }
 }

@@ -10,7 +10,7 @@ use std::{env, fs, path::Path, process::Command};
 const SECONDS: (&str, &str) = ("AGENTCTL_FUZZ_SECONDS", "180");
 
 /// What libFuzzer did with one target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Figures {
     executions: u64,
     /// Edges of the program that were reached.
@@ -39,7 +39,9 @@ pub(super) fn run(root: &Path) -> Outcome<()> {
                 "{target}: {why}\nhint: it needs nightly and `cargo install cargo-fuzz`"
             ))
         })?;
-        let Figures { executions, edges } = figures(&said);
+        let Figures { executions, edges } = figures(&said).ok_or_else(|| {
+            Failure::new(format!("{target}: what libFuzzer said of it is not understood: {said}"))
+        })?;
         rows.push(format!("| {target} | {executions} | {edges} |"));
     }
     println!("{}", rows.join("\n"));
@@ -56,18 +58,14 @@ fn targets(dir: &Path) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// From lines such as `#77 NEW cov: 12 ft: 9` and `stat::number_of_executed_units: 1200`.
-fn figures(said: &str) -> Figures {
-    let mut figures = Figures::default();
-    for line in said.lines() {
-        let after = |mark: &str| {
-            let rest = line.split(mark).nth(1)?;
-            rest.split_whitespace().next()?.parse().ok()
-        };
-        figures.edges = after(" cov: ").unwrap_or(figures.edges);
-        figures.executions = after("number_of_executed_units: ").unwrap_or(figures.executions);
-    }
-    figures
+/// From lines such as `#77 NEW cov: 12 ft: 9` and `stat::number_of_executed_units: 1200`; none where they
+/// are not there, which is not nought.
+fn figures(said: &str) -> Option<Figures> {
+    let last = |mark: &str| {
+        let after = said.lines().filter_map(|line| line.split(mark).nth(1));
+        after.filter_map(|rest| rest.split_whitespace().next()?.parse().ok()).next_back()
+    };
+    Some(Figures { executions: last("number_of_executed_units: ")?, edges: last(" cov: ")? })
 }
 
 #[cfg(test)]
@@ -78,6 +76,8 @@ mod tests {
     fn the_last_word_counts() {
         let said = "#2 INITED cov: 7 ft: 8\n#9 NEW    cov: 12 ft: 9 corp: 2/3b\n\
                     stat::number_of_executed_units: 1200\nstat::peak_rss_mb: 40\n";
-        assert_eq!(figures(said), Figures { executions: 1200, edges: 12 });
+        assert_eq!(figures(said), Some(Figures { executions: 1200, edges: 12 }));
+        assert_eq!(figures("error: no such target\n"), None);
+        assert_eq!(figures("#2 INITED cov: 7 ft: 8\n"), None);
     }
 }

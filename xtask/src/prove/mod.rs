@@ -3,6 +3,7 @@
 mod chaos;
 mod fuzz;
 mod kills;
+mod named;
 mod parts;
 mod situations;
 mod soak;

@@ -195,7 +195,6 @@ pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentctl_testkit::hostile;
 
     fn entry(key: Key, value: Value, line: usize) -> Entry {
         Entry { key, part: None, value, line: Some(line) }
@@ -285,19 +284,25 @@ mod tests {
         assert_eq!((told, content.wrong), (expected.to_vec(), Vec::new()));
     }
 
-    /// A project's file may be anybody's.
-    #[test]
-    fn any_text_is_understood_or_refused_with_its_place() {
-        let run = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes);
-            let content = parse(&text);
-            for remark in content.wrong.iter().chain(&content.unknown) {
-                assert!(remark.line > 0 && remark.column > 0, "{remark:?}");
-                assert!(remark.line <= text.split('\n').count(), "{remark:?}");
-                assert!(!remark.what.contains('\n'), "{remark:?}");
-            }
-            assert!(content.wrong.is_empty() || !text.is_empty());
-        };
-        hostile::holds(&hostile::Target::new("config", run), 3_000);
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// A project's file may be anybody's.
+        #[test]
+        fn any_text_is_understood_or_refused_with_its_place() {
+            let run = |bytes: &[u8]| {
+                let text = String::from_utf8_lossy(bytes);
+                let content = parse(&text);
+                for remark in content.wrong.iter().chain(&content.unknown) {
+                    assert!(remark.line > 0 && remark.column > 0, "{remark:?}");
+                    assert!(remark.line <= text.split('\n').count(), "{remark:?}");
+                    assert!(!remark.what.contains('\n'), "{remark:?}");
+                }
+                assert!(content.wrong.is_empty() || !text.is_empty());
+            };
+            Target::new("config", run).holds(3_000);
+        }
     }
 }

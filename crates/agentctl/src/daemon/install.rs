@@ -1,9 +1,6 @@
 //! Files by which the system's supervisor starts the daemon: a user unit of systemd, an agent of launchd.
 
-use crate::{
-    error::{Error, Kind},
-    write::make_dir,
-};
+use crate::error::{Error, Kind};
 use agentctl_core::{agents, text::one_line};
 use std::{
     collections::BTreeSet,
@@ -270,7 +267,7 @@ fn is_ours(path: &Path) -> Result<bool, Error> {
 /// Whole or not at all; where it is a link, in its place.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("/"));
-    make_dir(dir)?;
+    fs::create_dir_all(dir)?; // the supervisor's, and not ours to close
     let draft = dir.join(format!(".{LABEL}.{}", crate::write::DRAFT));
     let _ = fs::remove_file(&draft); // of whoever was killed
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&draft)?;
@@ -311,5 +308,18 @@ mod tests {
         );
         let plist = plist("/a<b>&c", &settings);
         assert!(plist.contains("<string>/a&lt;b&gt;&amp;c</string>"), "{plist}");
+    }
+
+    /// Whoever may look into his supervisor's directory may do so afterwards.
+    #[test]
+    fn the_supervisor_s_directory_stays_as_open_as_it_was() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = folder.path().join("user");
+        fs::create_dir(&dir).expect("a folder");
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o775)).expect("our folder");
+        write(&dir.join(UNIT), "text").expect("room");
+        let mode = fs::metadata(&dir).expect("a folder").permissions().mode();
+        assert_eq!(mode & 0o7777, 0o775);
     }
 }

@@ -172,7 +172,6 @@ fn yes() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentctl_testkit::hostile;
 
     #[test]
     fn what_is_no_request_is_told_so() {
@@ -195,19 +194,27 @@ mod tests {
         assert_eq!(code(Kind::Ambiguous), -32004);
     }
 
-    /// Whatever a caller sends, the answer is one line of JSON that carries his id.
-    #[test]
-    fn any_line_is_a_request_or_is_told_why_not() {
-        let run = |line: &[u8]| {
-            let (id, fault) = match request(line) {
-                Ok(request) => (request.id.unwrap_or_default(), Fault::no_method(&request.method)),
-                Err(wrong) => wrong,
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// Whatever a caller sends, the answer is one line of JSON that carries his id.
+        #[test]
+        fn any_line_is_a_request_or_is_told_why_not() {
+            let run = |line: &[u8]| {
+                let (id, fault) = match request(line) {
+                    Ok(request) => {
+                        (request.id.unwrap_or_default(), Fault::no_method(&request.method))
+                    }
+                    Err(wrong) => wrong,
+                };
+                let said = answer(&id, Err(&fault));
+                assert_eq!(said.matches('\n').count(), 1, "{said:?}");
+                let back: Value = serde_json::from_str(&said).expect("an answer is JSON");
+                assert_eq!((&back["id"], &back["error"]["code"]), (&id, &json!(fault.code)));
             };
-            let said = answer(&id, Err(&fault));
-            assert_eq!(said.matches('\n').count(), 1, "{said:?}");
-            let back: Value = serde_json::from_str(&said).expect("an answer is JSON");
-            assert_eq!((&back["id"], &back["error"]["code"]), (&id, &json!(fault.code)));
-        };
-        hostile::holds(&hostile::Target::new("rpc", run), 5_000);
+            Target::new("rpc", run).holds(5_000);
+        }
     }
 }

@@ -19,7 +19,7 @@ use std::{
     io::Write,
     net::Shutdown,
     os::unix::{
-        fs::{FileTypeExt, MetadataExt, PermissionsExt},
+        fs::{FileTypeExt, PermissionsExt},
         net::{UnixListener, UnixStream},
     },
     path::Path,
@@ -43,11 +43,6 @@ pub(super) fn listen(path: &Path) -> Result<UnixListener, Error> {
             .hint("make its directory yours and writable, or set XDG_RUNTIME_DIR or AGENTCTL_HOME")
     };
     make_dir(dir).map_err(|why| refused(&why))?;
-    let stat = fs::symlink_metadata(dir).map_err(|why| refused(&why))?;
-    if !stat.is_dir() || stat.uid() != geteuid().as_raw() {
-        return Err(refused(&"its directory is not yours"));
-    }
-    fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(|why| refused(&why))?;
     match fs::symlink_metadata(path) {
         Ok(stat) if !stat.file_type().is_socket() => {
             return Err(refused(&"something else lies there"));

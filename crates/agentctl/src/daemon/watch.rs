@@ -10,11 +10,10 @@ use agentctl_core::{
     event::Cursor,
     wire::{Event, EventKind, Session},
 };
-use rustix::process::geteuid;
 use std::{
     fs::{self, OpenOptions},
     io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -142,10 +141,9 @@ fn line(event: &Event) -> String {
 /// Where the daemon before us stood. What cannot be read is as good as nothing.
 fn kept(path: &Path) -> Option<Cursor> {
     let file = read::open(path).ok()?;
-    let stat = file.metadata().ok()?;
-    let ours = stat.is_file() && stat.uid() == geteuid().as_raw();
+    read::is_ours(&file).ok()?;
     let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text).ok().filter(|_| ours)?;
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
     Cursor::from_text(text.trim_end()).ok()
 }
 

@@ -11,7 +11,7 @@ use agentctl_core::{
     wire::{ChangedFile, Since},
 };
 use std::{
-    fs,
+    fs::{self, File},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -63,6 +63,10 @@ impl<'a> Sides<'a> {
         let (own, index) = (own_dir(&repo.root)?.join("index"), dir.path().join("index"));
         if own.exists() {
             fs::copy(&own, &index).map_err(room)?;
+            // By its time git knows which files may have changed since though they look the same.
+            let time = fs::metadata(&own).and_then(|stat| stat.modified());
+            let copy = File::options().write(true).open(&index);
+            time.and_then(|time| copy?.set_modified(time)).map_err(room)?;
         }
         // A file may go between a look and the next: then another look is taken.
         const TRIES: usize = 3;

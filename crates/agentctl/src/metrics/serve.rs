@@ -159,23 +159,66 @@ fn answer(mut stream: &TcpStream, status: &str, page: &str, only_head: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agentctl_testkit::hostile;
 
-    /// Only who names this machine, in one plain head, is shown the page.
     #[test]
-    fn any_head_is_answered_and_only_ours_with_the_page() {
-        let run = |head: &[u8]| {
-            for remote in [true, false] {
-                let Ok(_) = judge(head, remote) else { continue };
-                let text = String::from_utf8_lossy(head).to_ascii_lowercase();
-                let hosts: Vec<&str> =
-                    text.lines().filter_map(|line| line.strip_prefix("host:")).collect();
-                assert_eq!(hosts.len(), 1, "{text:?}");
-                let host = hosts[0].trim_start();
-                let ours = ["localhost", "127.", "[::1]", "[::ffff:127.", "::1", "[0", "0:"];
-                assert!(remote || ours.iter().any(|name| host.starts_with(name)), "{host:?}");
-            }
-        };
-        hostile::holds(&hostile::Target::new("http", run), 5_000);
+    fn only_names_of_this_machine_lead_here() {
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.8.9.1:1", "[::1]", "[::1]:80"] {
+            assert!(is_here(host.as_bytes()), "{host}");
+        }
+        for host in [
+            "",
+            ":",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "localhost:80.evil.example",
+            "evil.example:80",
+            "127.evil.example",
+            "[::1].evil.example",
+            "localhost@evil.example",
+            "0.0.0.0",
+            "[::]",
+            "128.0.0.1",
+            "xlocalhost",
+            "127.1",
+            "\u{fb04}ocalhost",
+        ] {
+            assert!(!is_here(host.as_bytes()), "{host}");
+        }
+    }
+
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+        use std::net::{Ipv4Addr, Ipv6Addr};
+
+        /// Said another way than the program does: what is left of a host without its port is a name of this
+        /// machine, whole.
+        fn is_ours(host: &str) -> bool {
+            let bare = host.trim_end_matches(|c: char| c.is_ascii_digit());
+            let name = bare.strip_suffix(':').unwrap_or(host);
+            let in_brackets = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+            let v6 = in_brackets.unwrap_or(name).parse::<Ipv6Addr>();
+            let v4 = in_brackets.unwrap_or(name).parse::<Ipv4Addr>();
+            name == "localhost"
+                || v6.is_ok_and(|ip| ip == Ipv6Addr::LOCALHOST)
+                || v4.is_ok_and(|ip| ip.octets()[0] == 127)
+        }
+
+        /// Only who names this machine, in one plain head, is shown the page.
+        #[test]
+        fn any_head_is_answered_and_only_ours_with_the_page() {
+            let run = |head: &[u8]| {
+                for remote in [true, false] {
+                    let Ok(_) = judge(head, remote) else { continue };
+                    let text = String::from_utf8_lossy(head).to_ascii_lowercase();
+                    let hosts: Vec<&str> =
+                        text.lines().filter_map(|line| line.strip_prefix("host:")).collect();
+                    assert_eq!(hosts.len(), 1, "{text:?}");
+                    assert!(remote || is_ours(hosts[0].trim()), "{:?}", hosts[0]);
+                }
+            };
+            Target::new("http", run).holds(5_000);
+        }
     }
 }

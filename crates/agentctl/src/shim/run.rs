@@ -8,6 +8,7 @@
 use super::{Orders, Report, hooks, hooks::Errand, stops::stopped};
 use crate::{
     host::{Grip, end, key_of, one},
+    read,
     write::{append, whole},
 };
 use agentctl_core::{
@@ -18,7 +19,7 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{FlockOperation, flock},
+    fs::{FlockOperation, OFlags, flock},
     io::retry_on_intr,
     process::setsid,
 };
@@ -28,7 +29,10 @@ use std::{
     io::{self, Read, Write},
     os::{
         fd::AsFd,
-        unix::process::{CommandExt, ExitStatusExt},
+        unix::{
+            fs::{FileTypeExt, OpenOptionsExt},
+            process::{CommandExt, ExitStatusExt},
+        },
     },
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
@@ -97,12 +101,12 @@ fn next(stage: Stage, orders: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-fn read(path: &Path) -> Option<Orders> {
-    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
+fn orders(path: &Path) -> Option<Orders> {
+    read::within(path, u64::MAX).ok()
 }
 
 fn stay(path: &Path) -> u8 {
-    let Some(mut orders) = read(path) else { return 1 };
+    let Some(mut orders) = orders(path) else { return 1 };
     let _watched = orders.completes().then(|| watched(&orders.log));
     // It carries its mark before it is the agent.
     let marked = |mut next: Command| next.env(VARIABLE, &orders.receipt.launch).spawn();
@@ -130,7 +134,7 @@ fn watched(log: &Path) -> io::Result<File> {
 
 /// Writes down who it is, and becomes the agent.
 fn become_it(path: &Path) -> u8 {
-    let Some(mut orders) = read(path) else { return 1 };
+    let Some(mut orders) = orders(path) else { return 1 };
     let _ = fs::remove_file(path);
     let receipt = orders.log.with_extension("json");
     let told = key_of(std::process::id()).map_err(|why| why.to_string()).and_then(|key| {
@@ -181,7 +185,11 @@ fn start(orders: &Orders) -> Result<Command, String> {
 
 /// Open for reading and writing: nobody's going closes it. It holds its first words until they are read.
 fn open_input(fifo: &Path, first: &str) -> io::Result<File> {
-    let mut input = OpenOptions::new().read(true).write(true).open(fifo)?;
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    let mut input = OpenOptions::new().read(true).write(true).custom_flags(flags).open(fifo)?;
+    if !input.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other("it is no pipe"));
+    }
     input.write_all(first.as_bytes())?;
     Ok(input)
 }
@@ -249,14 +257,14 @@ pub(crate) fn told(log: &Path, mark: &Mark) -> Option<String> {
 /// The beginning of an agent's output.
 pub(crate) fn beginning(log: &Path) -> Option<String> {
     let mut head = Vec::new();
-    File::open(log).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
+    read::open(log).ok()?.take(1 << 20).read_to_end(&mut head).ok()?;
     Some(String::from_utf8_lossy(&head).into_owned())
 }
 
 /// Keeps the log from filling the disk: whoever appends goes on at its beginning.
 pub(super) fn bound(log: &Path) {
-    let long = fs::metadata(log).is_ok_and(|stat| stat.len() > LOG);
-    if long && let Ok(log) = OpenOptions::new().write(true).open(log) {
+    let long = fs::symlink_metadata(log).is_ok_and(|stat| stat.len() > LOG);
+    if long && let Ok(log) = append(log) {
         let _ = log.set_len(0);
     }
 }
@@ -321,4 +329,28 @@ fn tell(report: &Report) {
 
 fn line(report: &Report) -> String {
     serde_json::to_string(report).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A log that is too long begins anew; what a link in its place leads to is not cut.
+    #[test]
+    fn nothing_is_cut_or_filled_through_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let long = |name: &str| append(&path(name)).and_then(|file| file.set_len(LOG + 1));
+        long("kept").and_then(|()| long("log")).expect("holes cost nothing");
+        symlink(path("kept"), path("link")).expect("a link");
+        bound(&path("link"));
+        bound(&path("log"));
+        let size = |name: &str| fs::metadata(path(name)).map_or(0, |stat| stat.len());
+        assert_eq!((size("kept"), size("log")), (LOG + 1, 0));
+        assert!(open_input(&path("link"), "words").is_err());
+        assert!(open_input(&path("log"), "words").is_err());
+        assert_eq!((size("kept"), size("log")), (LOG + 1, 0));
+        assert_eq!(beginning(&path("link")), None);
+    }
 }

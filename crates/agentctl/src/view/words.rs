@@ -151,19 +151,24 @@ mod tests {
         assert_eq!(age(None, now), "-");
     }
 
-    /// Whatever an agent calls its sessions, nothing of it steers a terminal.
-    #[test]
-    fn nothing_hostile_is_shown() {
-        let run = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes).into_owned();
-            let agent = |id: &str| ("codex".to_owned(), Some(id.to_owned()), None);
-            let mut shown = calls(&[agent(&text), agent("s")]);
-            shown.extend([call(Some(&text), None), directory(Some(Path::new(&text)))]);
-            for shown in shown {
-                assert!(!shown.contains(is_hostile), "{shown:?}");
-            }
-        };
-        let target = agentctl_testkit::hostile::Target::new("view", run);
-        agentctl_testkit::hostile::holds(&target, 3_000);
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// Whatever an agent calls its sessions, nothing of it steers a terminal.
+        #[test]
+        fn nothing_hostile_is_shown() {
+            let run = |bytes: &[u8]| {
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                let agent = |id: &str| ("codex".to_owned(), Some(id.to_owned()), None);
+                let mut shown = calls(&[agent(&text), agent("s")]);
+                shown.extend([call(Some(&text), None), directory(Some(Path::new(&text)))]);
+                for shown in shown {
+                    assert!(!shown.contains(is_hostile), "{shown:?}");
+                }
+            };
+            Target::new("view", run).holds(3_000);
+        }
     }
 }

@@ -65,7 +65,9 @@ impl Survey<'_> {
                             continue;
                         };
                         if self.is_stranger(&key) {
-                            let why = format!("locked by pid {pid}, which is not known to be such an agent");
+                            let why = format!(
+                                "locked by pid {pid}, which is not known to be such an agent"
+                            );
                             self.veil(store, &claim.session, why);
                             continue;
                         }
@@ -98,8 +100,7 @@ impl Survey<'_> {
         let named = |comm: &str| self.agent.may_be(comm) || comm.starts_with(card.binary);
         let table = self.host.table().ok();
         let called = table.and_then(|table| table.of(key)).is_some_and(|one| named(&one.comm));
-        let launched =
-            |one: &Launched| one.process.as_ref() == Some(key) && one.agent == card.name;
+        let launched = |one: &Launched| one.process.as_ref() == Some(key) && one.agent == card.name;
         !called && !self.host.launches().iter().any(launched)
     }
 

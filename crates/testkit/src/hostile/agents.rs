@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    sync::{LazyLock, atomic::AtomicUsize},
+    sync::LazyLock,
 };
 
 /// A place on a machine, and its name.
@@ -108,11 +108,22 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         let count = seen.entry(format!("{} {kind}", version.join("/"))).or_default();
         *count += 1;
         if *count <= ALIKE {
-            let short = &slot.native[..slot.native.len().min(LONG)];
+            let native = match &slot.place {
+                Place::Cells(_) => cells(slot),
+                Place::File(_) | Place::Page(_) | Place::Gateway(_) => slot.native.clone(),
+            };
+            let short = &native[..native.len().min(LONG)];
             seeds.push([name.as_bytes(), b"\n", short].concat());
         }
     }
     seeds
+}
+
+/// Cells of a database as they were captured, in the order in which they are read.
+fn cells(slot: &Slot) -> Vec<u8> {
+    let host = Spoiled::new(slot.machine, &slot.place, &[]);
+    look(slot, &host);
+    host.cells().join("\0").into_bytes()
 }
 
 /// Reads the machine as the program does, twice, and compares.
@@ -120,17 +131,12 @@ pub(super) fn run(input: &[u8]) {
     let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
     let bytes = input.get(end + 1..).unwrap_or_default();
     let slot = slot(&input[..end]);
-    let host = |turned| Spoiled {
-        machine: slot.machine,
-        place: &slot.place,
-        bytes,
-        turned,
-        cells: AtomicUsize::new(0),
-    };
-    let seen = look(slot, &host(false));
+    let host = || Spoiled::new(slot.machine, &slot.place, bytes);
+    let seen = look(slot, &host());
     // Which cell is spoiled depends on the order of questions, and so the answers may.
     let turned = !matches!(slot.place, Place::Cells(_));
-    assert_eq!(seen, look(slot, &host(turned)), "the order of names changes the answer");
+    let again = look(slot, &host().turned(turned));
+    assert_eq!(seen, again, "the order of names changes the answer");
 }
 
 fn slot(name: &[u8]) -> &'static Slot {
@@ -156,7 +162,9 @@ fn look(slot: &Slot, host: &dyn Host) -> BTreeSet<String> {
         replays(&evidence, candidate.is_held());
         assert_eq!(session.live, candidate.is_held());
         let row = (session.id.clone(), session.source.clone(), session.pid);
-        assert!(rows.insert(row), "listed twice: {session:?}");
+        // A key stands in its table once, which spoiled cells do not know.
+        let is_key = matches!(slot.place, Place::Cells(_));
+        assert!(rows.insert(row) || is_key, "listed twice: {session:?}");
         // What is not spoiled reads as it always does.
         let is_spoiled = |stub: &&Stub| match &slot.place {
             Place::File(path) | Place::Cells(path) => *path == stub.path,
@@ -206,4 +214,98 @@ fn text(session: &Session) -> String {
     let text = serde_json::to_string(session).expect("a session is plain data");
     serde_json::from_str::<serde_json::Value>(&text).expect("JSON can be read again");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::spoiled::Asked, *};
+    use std::path::{Component, PathBuf};
+
+    /// Names of sessions that are paths.
+    const ODD: [&str; 6] =
+        ["../victim", "../../../victim", "/victim", "a/../../victim", "..", "ses_/../victim"];
+
+    /// Nothing is spoiled.
+    const NOWHERE: &Place = &Place::Page(String::new());
+
+    /// Paths that were asked for and lead out of the home, or up.
+    fn outside(machine: &Machine, asked: Vec<Asked>) -> Vec<PathBuf> {
+        let home = &machine.fixture.facts().home;
+        let paths = asked.into_iter().filter_map(|asked| match asked {
+            Asked::Path(path) => Some(path),
+            Asked::Server(..) => None,
+        });
+        let leads_out = |path: &PathBuf| {
+            let is_up = path.components().any(|part| part == Component::ParentDir);
+            is_up || !path.starts_with(home)
+        };
+        paths.filter(leads_out).collect()
+    }
+
+    /// Whatever an agent calls its sessions: none is looked for, or read, at a place that its name makes up.
+    #[test]
+    fn no_id_makes_a_path_that_leads_out() {
+        let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+        for machine in machines().iter().step_by(5) {
+            let agent = machine.agent;
+            for store in agent.stores(&machine.fixture.env()) {
+                let known = agent
+                    .list(&Spoiled::new(machine, NOWHERE, b""), &store)
+                    .unwrap_or_default()
+                    .stubs;
+                for stub in known.iter().take(1) {
+                    let host = Spoiled::new(machine, NOWHERE, b"");
+                    *found.entry(agent.card().name).or_default() +=
+                        agent.find(&host, &store, &stub.id, None).len();
+                    // What a file is called cannot be a path; all else may be.
+                    let is_name = stub.path.file_stem().is_some_and(|stem| *stem == *stub.id);
+                    for odd in ODD {
+                        let host = Spoiled::new(machine, NOWHERE, b"");
+                        let renamed = Stub { id: odd.to_owned(), ..stub.clone() };
+                        let _ = agent.find(&host, &store, odd, Some(Path::new(odd)));
+                        let _ = agent.spawned(&host, &store, odd);
+                        if !is_name {
+                            told(agent, &host, &renamed);
+                            let _ = agent.read(&host, &renamed, Depth::Whole);
+                            let _ = (agent.turns(&host, &renamed), agent.turn(&host, &renamed));
+                        }
+                        let out = outside(machine, host.asked());
+                        assert!(out.is_empty(), "{} {odd}: {out:?}", machine.name);
+                    }
+                }
+            }
+        }
+        let lost: Vec<&str> = agentctl_core::agents::ALL
+            .iter()
+            .map(|agent| agent.card().name)
+            .filter(|name| found.get(name).is_none_or(|count| *count == 0))
+            .collect();
+        assert_eq!(lost, [""; 0], "one of its own is found");
+    }
+
+    /// An agent's server has gone, and somebody else answers where it did: he is asked nothing.
+    #[test]
+    fn a_stranger_on_an_agent_s_old_port_is_told_no_password() {
+        let asked = |deaf: bool| {
+            let mut servers = Vec::new();
+            for machine in machines() {
+                let host = Spoiled::new(machine, NOWHERE, b"").deaf(deaf);
+                let survey =
+                    Survey::new(machine.agent, &host, &machine.fixture.env(), History::All);
+                for candidate in &survey.candidates {
+                    let _ = survey.session(candidate, Depth::Whole);
+                }
+                drop(survey);
+                servers.extend(host.asked().into_iter().filter_map(|asked| match asked {
+                    Asked::Server(url, told) => Some((url, told)),
+                    Asked::Path(_) => None,
+                }));
+            }
+            servers
+        };
+        let own = asked(false);
+        assert!(own.iter().any(|(_, told)| *told), "it is told to its own: {own:?}");
+        assert!(own.iter().any(|(url, _)| url.starts_with("ws:")), "{own:?}");
+        assert_eq!(asked(true), []);
+    }
 }

@@ -1,4 +1,4 @@
-//! Every captured case, held in memory: a target runs some thousand times a second.
+//! Every captured case, held in memory: a target runs very often.
 
 use crate::fixture::FixtureHost;
 use agentctl_core::{

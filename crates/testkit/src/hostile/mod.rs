@@ -1,8 +1,8 @@
 //! Bytes that mean no good, for every parser of foreign bytes in `core`.
 //!
 //! A [`Target`] takes any bytes and panics where a promise is broken. The same targets are fuzzed by
-//! libFuzzer (`fuzz/`) and replayed by the ordinary tests ([`Replay`]): every file of the target's
-//! corpus, every seed, and some thousand mutations of them, the same ones each time.
+//! libFuzzer (`fuzz/`) and replayed by the ordinary tests ([`Target::holds`]): every file of the target's
+//! corpus, every seed, and so many mutations of them, the same ones each time.
 
 mod agents;
 mod chance;
@@ -10,8 +10,6 @@ mod machine;
 mod parsers;
 mod replay;
 mod spoiled;
-
-pub use replay::{Ran, Replay, holds};
 
 /// A parser and what it promises.
 #[derive(Clone, Copy)]

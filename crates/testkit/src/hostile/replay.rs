@@ -6,68 +6,40 @@ use std::{
     fs, io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
 
-/// How long the mutations of one target may take in the ordinary tests.
-const WITHIN: Duration = Duration::from_secs(2);
-
-/// What a replay runs on.
-#[derive(Clone, Debug)]
-pub struct Replay {
-    /// The folder of corpora; a target's is below it, under its name.
-    pub corpora: PathBuf,
-    /// So many mutations are run besides.
-    pub mutations: usize,
-    /// Or as many as fit into this.
-    pub within: Duration,
+/// The folder of corpora; a target's is below it, under its name.
+pub(super) fn corpora() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
 }
 
-/// How much was run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ran {
-    /// Files of the corpus and seeds.
-    pub inputs: usize,
-    /// Mutations of these.
-    pub mutations: usize,
-}
-
-impl Replay {
-    /// The corpora of this repository.
-    pub fn new(mutations: usize) -> Self {
-        let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-        Self { corpora, mutations, within: WITHIN }
+impl Target {
+    /// Runs it on its corpus, its seeds and so many mutations of them, the same ones each time.
+    ///
+    /// # Panics
+    ///
+    /// Where a promise is broken, with a file that holds the input; or where there is no corpus.
+    pub fn holds(&self, mutations: usize) {
+        let inputs = self.replayed(mutations).unwrap_or_else(|why| panic!("{why}"));
+        println!("{}: {inputs} inputs and {mutations} mutations", self.name);
     }
 
-    /// Runs a target; an error names the input that broke a promise, which is kept in a file.
-    pub fn run(&self, target: &Target) -> io::Result<Ran> {
-        let mut inputs = files(&self.corpora.join(target.name))?;
-        inputs.extend((target.seeds)());
+    fn replayed(&self, mutations: usize) -> io::Result<usize> {
+        let mut inputs = files(&corpora().join(self.name))?;
+        inputs.extend((self.seeds)());
         if inputs.is_empty() {
-            return Err(io::Error::other(format!("{} has no corpus", target.name)));
+            return Err(io::Error::other(format!("{} has no corpus", self.name)));
         }
         for input in &inputs {
-            check(target, input)?;
+            check(self, input)?;
         }
         let mut chance = Chance::new(2026);
-        let (began, mut mutations) = (Instant::now(), 0);
-        while mutations < self.mutations && began.elapsed() < self.within {
+        for _ in 0..mutations {
             let (one, other) = (chance.below(inputs.len()), chance.below(inputs.len()));
-            check(target, &chance.mutated(&inputs[one], &inputs[other]))?;
-            mutations += 1;
+            check(self, &chance.mutated(&inputs[one], &inputs[other]))?;
         }
-        Ok(Ran { inputs: inputs.len(), mutations })
+        Ok(inputs.len())
     }
-}
-
-/// Runs a target on its corpus and so many mutations, and fails with what broke it.
-///
-/// # Panics
-///
-/// Where a promise is broken, or there is no corpus.
-pub fn holds(target: &Target, mutations: usize) {
-    let ran = Replay::new(mutations).run(target).unwrap_or_else(|why| panic!("{why}"));
-    println!("{}: {} inputs and {} mutations", target.name, ran.inputs, ran.mutations);
 }
 
 fn check(target: &Target, input: &[u8]) -> io::Result<()> {

@@ -15,8 +15,11 @@ use std::{
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{Mutex, PoisonError},
 };
+
+/// Every server of OpenCode was started with one, for whoever tells it to others.
+const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
 
 /// What is spoiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,32 +37,87 @@ pub(super) enum Place {
 
 /// The machine, but for that.
 pub(super) struct Spoiled<'a> {
-    pub(super) machine: &'a Machine,
-    pub(super) place: &'a Place,
-    pub(super) bytes: &'a [u8],
+    machine: &'a Machine,
+    place: &'a Place,
+    bytes: &'a [u8],
+    /// What stands for cells.
+    pieces: Vec<&'a [u8]>,
     /// Directories are read from the other end.
-    pub(super) turned: bool,
-    /// Cells that were read so far.
-    pub(super) cells: AtomicUsize,
+    turned: bool,
+    /// No process of the agent listens anywhere: whoever answers there is somebody else.
+    deaf: bool,
+    /// Cells that were read so far, as they were captured.
+    cells: Mutex<Vec<String>>,
+    /// What was asked for so far.
+    asked: Mutex<Vec<Asked>>,
 }
 
-struct Whole(Vec<u8>);
+/// What somebody asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A file, a folder or a database.
+    Path(PathBuf),
+    /// A server; and whether it was told a password.
+    Server(String, bool),
+}
 
-impl Bytes for Whole {
-    fn size(&self) -> u64 {
-        self.0.len() as u64
+impl<'a> Spoiled<'a> {
+    pub(super) fn new(machine: &'a Machine, place: &'a Place, bytes: &'a [u8]) -> Self {
+        let (cells, asked) = Default::default();
+        let pieces = bytes.split(|byte| *byte == 0).collect();
+        Self { machine, place, bytes, pieces, turned: false, deaf: false, cells, asked }
     }
 
-    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
-        let at = usize::try_from(at).unwrap_or(usize::MAX).min(self.0.len());
-        let read = (self.0.len() - at).min(buf.len());
-        buf[..read].copy_from_slice(&self.0[at..at + read]);
-        Ok(read)
+    /// With directories that are read from the other end.
+    pub(super) fn turned(self, turned: bool) -> Self {
+        Self { turned, ..self }
+    }
+
+    /// With agents that have gone from where they listened, and somebody else in their place.
+    #[cfg_attr(not(test), allow(dead_code, reason = "only tests ask"))]
+    pub(super) fn deaf(self, deaf: bool) -> Self {
+        Self { deaf, ..self }
+    }
+
+    /// Cells that were read, in the order in which pieces stand for them.
+    pub(super) fn cells(self) -> Vec<String> {
+        self.cells.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All that was asked for.
+    #[cfg_attr(not(test), allow(dead_code, reason = "only tests ask"))]
+    pub(super) fn asked(self) -> Vec<Asked> {
+        self.asked.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, asked: Asked) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+    }
+
+    fn spoil(&self, cell: &mut Cell) {
+        let mut read = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let piece = self.pieces.get(read.len()).copied().unwrap_or_default();
+        read.push(match cell {
+            Cell::Number(number) => number.to_string(),
+            Cell::Fraction(number) => number.to_string(),
+            Cell::Text(text) => text.replace('\0', " "),
+            Cell::Null | Cell::Bytes(_) => String::new(),
+        });
+        if piece.is_empty() {
+            return;
+        }
+        let text = String::from_utf8_lossy(piece).into_owned();
+        match cell {
+            Cell::Number(number) => *number = text.trim().parse().unwrap_or(i64::MAX),
+            Cell::Fraction(number) => *number = text.trim().parse().unwrap_or(f64::INFINITY),
+            Cell::Null | Cell::Text(_) | Cell::Bytes(_) => *cell = Cell::Text(text),
+        }
     }
 }
 
 impl Files for Spoiled<'_> {
     fn entries(&self, dir: &Path) -> io::Result<Vec<Entry>> {
+        self.note(Asked::Path(dir.to_owned()));
         let Some(known) = self.machine.dirs.get(dir) else {
             return self.machine.fixture.entries(dir); // an error, and the right one
         };
@@ -71,6 +129,7 @@ impl Files for Spoiled<'_> {
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
+        self.note(Asked::Path(path.to_owned()));
         match self.machine.files.get(path) {
             Some(file) => Ok(file.stat),
             None => self.machine.fixture.stat(path),
@@ -78,11 +137,12 @@ impl Files for Spoiled<'_> {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
+        self.note(Asked::Path(path.to_owned()));
         if matches!(self.place, Place::File(spoiled) if spoiled == path) {
-            return Ok(Box::new(Whole(self.bytes.to_vec())));
+            return Ok(Box::new(self.bytes.to_vec()));
         }
         match self.machine.files.get(path) {
-            Some(file) => Ok(Box::new(Whole(file.bytes.clone()?))),
+            Some(file) => Ok(Box::new(file.bytes.clone()?)),
             None if self.stat(path)?.kind == Kind::Dir => Err(io::ErrorKind::InvalidInput.into()),
             None => Err(io::ErrorKind::NotFound.into()),
         }
@@ -95,29 +155,19 @@ impl Files for Spoiled<'_> {
 
 impl Tables for Spoiled<'_> {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+        self.note(Asked::Path(db.to_owned()));
         let mut rows = self.machine.rows(db, sql, args)?;
         if !matches!(self.place, Place::Cells(spoiled) if spoiled == db) {
             return Ok(rows);
         }
-        for cell in rows.iter_mut().flatten() {
-            let at = self.cells.fetch_add(1, Ordering::Relaxed);
-            let piece = self.bytes.split(|byte| *byte == 0).nth(at).unwrap_or_default();
-            if piece.is_empty() {
-                continue;
-            }
-            let text = String::from_utf8_lossy(piece).into_owned();
-            match cell {
-                Cell::Number(number) => *number = text.trim().parse().unwrap_or(i64::MAX),
-                Cell::Fraction(number) => *number = text.trim().parse().unwrap_or(f64::INFINITY),
-                Cell::Null | Cell::Text(_) | Cell::Bytes(_) => *cell = Cell::Text(text),
-            }
-        }
+        rows.iter_mut().flatten().for_each(|cell| self.spoil(cell));
         Ok(rows)
     }
 }
 
 impl Servers for Spoiled<'_> {
     fn get(&self, url: &str, user: Option<(&str, &str)>) -> io::Result<Vec<u8>> {
+        self.note(Asked::Server(url.to_owned(), user.is_some()));
         match self.place {
             Place::Page(spoiled) if spoiled == url => Ok(self.bytes.to_vec()),
             Place::Page(_) | Place::File(_) | Place::Cells(_) | Place::Gateway(_) => {
@@ -127,6 +177,7 @@ impl Servers for Spoiled<'_> {
     }
 
     fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>> {
+        self.note(Asked::Server(url.to_owned(), false));
         match self.place {
             Place::Gateway(spoiled) if spoiled == url => {
                 let frames = self.bytes.split(|byte| *byte == b'\n');
@@ -171,7 +222,11 @@ impl Kernel for Spoiled<'_> {
     }
 
     fn env(&self, of: &ProcKey, names: &[&str]) -> Told<Env> {
-        Kernel::env(&self.machine.fixture, of, names)
+        let mut env = Kernel::env(&self.machine.fixture, of, names)?;
+        if names.contains(&PASSWORD) {
+            env.insert(PASSWORD.to_owned(), "s3cret".into());
+        }
+        Ok(env)
     }
 
     fn is_mine(&self, of: &ProcKey) -> Told<bool> {
@@ -187,7 +242,10 @@ impl Kernel for Spoiled<'_> {
     }
 
     fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>> {
-        self.machine.fixture.ports(of)
+        match self.deaf {
+            true => Ok(Vec::new()),
+            false => self.machine.fixture.ports(of),
+        }
     }
 
     fn is_over(&self, of: &ProcKey) -> bool {

@@ -3,9 +3,9 @@
 use super::Folder;
 use crate::{
     error::Kind,
-    git::{NewTree, Repo, Tree},
+    git::{Binary, NewTree, Repo, Sides, Tree},
 };
-use std::{fs, os::unix::fs::PermissionsExt, thread};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, thread};
 
 fn new(branch: &str) -> NewTree<'_> {
     NewTree { branch, base: None, below: std::path::Path::new("") }
@@ -156,20 +156,43 @@ fn submodules_are_left_empty_and_that_is_said() {
     repo(&folder).remove_new(&made).expect("nothing was changed");
 }
 
-#[test]
-fn nothing_that_the_repository_brings_is_run() {
-    let folder = Folder::new();
+/// With every kind of program in it that git could run; they leave a file.
+fn armed(folder: &Folder) -> PathBuf {
     let ran = folder.at("ran");
-    let hook = format!("#!/bin/sh\necho ran >> '{}'\n", ran.display());
-    for name in ["hooks/post-checkout", "hooks/reference-transaction", "monitor"] {
+    let hook = format!("#!/bin/sh\necho \"$0\" >> '{}'\ncat 2>/dev/null\n", ran.display());
+    for name in ["hooks/post-checkout", "hooks/reference-transaction", "program"] {
         folder.write(&format!("repo/.git/{name}"), &hook);
         let path = folder.at(&format!("repo/.git/{name}"));
         fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("it is ours");
     }
-    let monitor = folder.at("repo/.git/monitor").display().to_string();
-    folder.run("repo", &["config", "core.fsmonitor", &monitor]);
-    let _ = fs::remove_file(&ran);
+    let program = folder.at("repo/.git/program").display().to_string();
+    for key in
+        ["core.fsmonitor", "core.pager", "diff.external", "diff.x.command", "diff.x.textconv"]
+    {
+        folder.run("repo", &["config", key, &program]);
+    }
+    folder.write("repo/.git/info/attributes", "* diff=x\n");
+    ran
+}
+
+#[test]
+fn nothing_that_the_repository_brings_is_run() {
+    let folder = Folder::new();
+    let ran = armed(&folder);
+    folder.write("repo/file", "two\n");
+    folder.run("repo", &["diff"]);
+    assert!(ran.exists(), "a plain git runs it");
+    fs::remove_file(&ran).expect("it is ours");
     let made = repo(&folder).add_worktree(&new("b")).expect("it is made");
+    fs::write(made.path.join("file"), "three\n").expect("our file");
+    for root in [folder.at("repo"), made.path.clone()] {
+        let found = Repo::find(&root).expect("it is one");
+        let sides = Sides::of_files(&found, "HEAD").expect("it is compared");
+        let patch = sides.patch(Binary::Whole).expect("a patch");
+        assert!(String::from_utf8_lossy(&patch).contains("-one\n"), "{patch:?}");
+        assert_eq!(sides.files().expect("files").len(), 1);
+    }
+    fs::write(made.path.join("file"), "one\n").expect("our file");
     repo(&folder).remove_new(&made).expect("nothing was changed");
     assert!(!ran.exists(), "{:?}", fs::read_to_string(&ran));
 }

@@ -153,15 +153,18 @@ mod tests {
         );
     }
 
-    #[test]
-    fn any_list_is_read() {
-        let run = |text: &[u8]| {
-            let held = parse(text);
-            assert!(held.len() <= text.split(|byte| *byte == b'\n').count());
-        };
-        agentctl_testkit::hostile::holds(
-            &agentctl_testkit::hostile::Target::new("locks", run),
-            3_000,
-        );
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        #[test]
+        fn any_list_is_read() {
+            let run = |text: &[u8]| {
+                let held = parse(text);
+                assert!(held.len() <= text.split(|byte| *byte == b'\n').count());
+            };
+            Target::new("locks", run).holds(3_000);
+        }
     }
 }

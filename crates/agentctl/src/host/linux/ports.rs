@@ -81,17 +81,20 @@ mod tests {
         }
     }
 
-    #[test]
-    fn any_line_is_an_address_or_nothing() {
-        let run = |text: &[u8]| {
-            for line in String::from_utf8_lossy(text).lines() {
-                assert_eq!(place(line, &[]), None);
-                let _ = place(line, &[77]);
-            }
-        };
-        agentctl_testkit::hostile::holds(
-            &agentctl_testkit::hostile::Target::new("ports", run),
-            3_000,
-        );
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        #[test]
+        fn any_line_is_an_address_or_nothing() {
+            let run = |text: &[u8]| {
+                for line in String::from_utf8_lossy(text).lines() {
+                    assert_eq!(place(line, &[]), None);
+                    let _ = place(line, &[77]);
+                }
+            };
+            Target::new("ports", run).holds(3_000);
+        }
     }
 }

@@ -118,17 +118,20 @@ mod tests {
         }
     }
 
-    /// A process calls itself what it likes.
-    #[test]
-    fn any_line_is_read_or_refused() {
-        let run = |line: &[u8]| {
-            let Some(read) = Line::parse(line) else { return };
-            assert!(read.comm.len() < line.len());
-            let _ = (read.numbers(), read.field(0), read.field(22), read.field(usize::MAX));
-        };
-        agentctl_testkit::hostile::holds(
-            &agentctl_testkit::hostile::Target::new("stat", run),
-            5_000,
-        );
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// A process calls itself what it likes.
+        #[test]
+        fn any_line_is_read_or_refused() {
+            let run = |line: &[u8]| {
+                let Some(read) = Line::parse(line) else { return };
+                assert!(read.comm.len() < line.len());
+                let _ = (read.numbers(), read.field(0), read.field(22), read.field(usize::MAX));
+            };
+            Target::new("stat", run).holds(5_000);
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::{
     collections::VecDeque,
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, mpsc},
     thread,
+    time::Duration,
 };
 
 /// What it does with a request.
@@ -21,6 +22,8 @@ pub(super) enum Does {
     Slams,
     /// Says nothing, for as long as the other one waits.
     Hangs,
+    /// Says a letter at a time, for as long as the other one listens.
+    Trickles,
 }
 
 /// What it heard.
@@ -91,6 +94,17 @@ fn serve(mut stream: TcpStream, does: Does, tell: &mpsc::Sender<Heard>) {
         Does::Hangs => {
             let _ = stream.read(&mut [0]); // until the other one hangs up
         }
+        Does::Trickles => trickle(&mut stream),
+    }
+}
+
+/// Never so slowly that nothing comes for long.
+fn trickle(stream: &mut TcpStream) {
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(20)));
+    let _ = stream.write_all(b"HTTP/1.1 200 X\r\nx: ");
+    // It reads nothing until the other one hangs up, and waits as long for that as for the next letter.
+    while matches!(stream.read(&mut [0]), Err(why) if why.kind() == ErrorKind::WouldBlock) {
+        let _ = stream.write_all(b"x");
     }
 }
 

@@ -160,6 +160,7 @@ fn whoever_misbehaves_is_tried_later_and_named_without_secrets() {
         (Does::Closes, ""),
         (Does::Slams, ""),
         (Does::Hangs, "no answer within 300ms"),
+        (Does::Trickles, "no answer within 300ms"),
         (Does::Bytes("words\r\n\r\n"), "the request failed"),
         (Does::Bytes("HTTP/1.1 200"), ""),
         (Does::Says(503), "it answers 503"),
@@ -168,7 +169,7 @@ fn whoever_misbehaves_is_tried_later_and_named_without_secrets() {
         let server = Server::new(&[does]);
         let url = Secret::new(server.url());
         let patience = match does {
-            Does::Hangs => Duration::from_millis(300),
+            Does::Hangs | Does::Trickles => Duration::from_millis(300),
             Does::Says(_) | Does::Bytes(_) | Does::Closes | Does::Slams => PATIENCE,
         };
         let to = Address { url: &url, secret: None, format: Format::Event, patience };

@@ -108,6 +108,10 @@ fn errors_do_not_repeat_it() {
         &["logs", &format!("pid:{word}")],
         &["list", "--since", &word],
         &["man", &word],
+        &[word.as_str()],
+        &["list", &format!("--{word}")],
+        &["list", &format!("--since={word}")],
+        &["lock", &word, &word, &word],
     ] {
         let answer = home.run(args);
         assert_ne!(answer.code, Some(0), "{answer:#?}");

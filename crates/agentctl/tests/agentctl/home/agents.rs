@@ -112,7 +112,7 @@ impl Drop for Agents {
     }
 }
 
-fn give(path: &Path, user: u32) {
+pub(super) fn give(path: &Path, user: u32) {
     lchown(path, Some(user), Some(user)).expect("our file");
     if path.symlink_metadata().is_ok_and(|stat| stat.is_dir()) {
         for entry in fs::read_dir(path).expect("a folder").flatten() {

@@ -1,6 +1,6 @@
 //! A daemon that runs in a home, and a caller on its socket.
 
-use super::Home;
+use super::{Home, agents::give};
 use serde_json::{Value, json};
 use std::{
     fs::{self, File},
@@ -40,8 +40,13 @@ impl Home {
         Daemon::of(self, &mut self.agentctl(&["daemon", "run"]))
     }
 
-    /// A call of `agentctl` in this home as the user who runs the tests: only he can call a daemon of his own.
+    /// A call of `agentctl` in this home as the user who runs the tests: only he can call a daemon of his own. It
+    /// writes to no folder but his, not as root either.
     pub(crate) fn as_us(&self, args: &[&str]) -> Command {
+        for folder in [".local/state/agentctl", ".cache/agentctl"] {
+            fs::create_dir_all(self.path(folder)).expect("a folder");
+            give(&self.path(folder), rustix::process::geteuid().as_raw());
+        }
         let mut command = Command::new(self.program("agentctl"));
         command.env_clear().current_dir(self.work()).args(args);
         command.env("HOME", self.path("")).env("PATH", self.path("bin"));
@@ -70,6 +75,17 @@ impl Daemon {
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.stderr(File::create(&log).expect("a file")).spawn();
         Self { child: child.expect("a daemon"), log }
+    }
+
+    /// Starts somebody who serves figures; the second is where.
+    pub(crate) fn of_figures(home: &Home, words: &[&str]) -> (Self, String) {
+        let daemon = Self::begin(home, &mut home.agentctl(words));
+        let place = until("an address", || {
+            let said = daemon.said();
+            let place = said.split("figures are at http://").nth(1)?;
+            place.split_once("/metrics").map(|(place, _)| place.to_owned())
+        });
+        (daemon, place)
     }
 
     pub(crate) fn pid(&self) -> u32 {

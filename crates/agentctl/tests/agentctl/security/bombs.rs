@@ -1,44 +1,35 @@
-//! Small inputs that would be huge: each is refused or read within bounds of time and memory.
+//! Small inputs that would be huge: each is refused or read within bounds of memory, and of the time that
+//! any run has.
 
 use crate::home::{
     Answer, Home,
     lines::{id, prompt, reply},
 };
 use serde_json::json;
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::fs;
 
 /// What a run may have for data, in kilobytes.
 const DATA: usize = 256 << 10;
-/// How long any of these may take; they take some hundredths of a second.
-const LIMIT: Duration = Duration::from_secs(20);
 
 fn run(home: &Home, words: &[&str]) -> Answer {
-    let began = Instant::now();
     let mut shell = home.command("/bin/sh");
     let limited = format!("ulimit -d {DATA}; exec \"$0\" \"$@\"");
     shell.args(["-c", &limited]).arg(home.program("agentctl")).args(words);
-    let answer = home.ask(&mut shell);
-    assert!(began.elapsed() < LIMIT, "{:?}: {answer:#?}", began.elapsed());
-    answer
+    home.ask(&mut shell)
 }
 
-/// Each alias stands for ten of the one before.
+/// A file of some kilobytes that stands for millions of texts: each of its many entries names a long list.
 #[test]
 fn a_matrix_file_of_aliases_is_refused_in_time() {
     let home = Home::new();
-    let mut text = "a0: &a0 [pi, pi, pi, pi, pi, pi, pi, pi, pi, pi]\n".to_owned();
-    for number in 1..12 {
-        let before = format!("*a{}", number - 1);
-        text.push_str(&format!("a{number}: &a{number} [{}]\n", [before.as_str(); 10].join(", ")));
-    }
-    text.push_str("prompt: hi\nmatrix:\n  - adapter: *a11\n");
+    let list = ["x"; 6000].join(", ");
+    let entries = "  - {adapter: pi, model: *a}\n".repeat(2000);
+    let text = format!("prompt: hi\nbase_branch: &a [{list}]\nmatrix:\n{entries}");
     let file = home.write("bomb.yaml", text);
     let file = file.to_string_lossy();
     let answer = run(&home, &["launch", "--matrix", &file, "--dry-run"]);
     assert_eq!(answer.code, Some(2), "{answer:#?}");
+    assert!(answer.stderr.contains("budget breached: Nodes"), "{answer:#?}");
 }
 
 /// Lists that multiply.
@@ -56,6 +47,7 @@ fn a_matrix_of_very_many_launches_is_refused_in_time() {
     let file = file.to_string_lossy();
     let answer = run(&home, &["launch", "--matrix", &file, "--dry-run"]);
     assert_eq!(answer.code, Some(2), "{answer:#?}");
+    assert!(answer.stderr.contains("more than 64 launches at once"), "{answer:#?}");
 }
 
 /// A line of a transcript that is nothing but brackets.
@@ -76,8 +68,10 @@ fn a_transcript_of_holes_is_unknown_in_time() {
     let home = Home::new();
     let path = home.claude(&id(1), &[prompt("Begin")]);
     let file = fs::File::options().append(true).open(&path).expect("a file");
-    if file.set_len(64 << 30).is_err() {
-        return; // no such files here
+    let made = file.set_len(64 << 30);
+    super::not_tried(made.is_err(), "no files with holes here");
+    if made.is_err() {
+        return;
     }
     drop(file);
     let mut text = fs::OpenOptions::new().append(true).open(&path).expect("a file");

@@ -1,37 +1,51 @@
 //! What was told in confidence stays in the file it was told in.
 
-use crate::home::{Agents, Home, until};
+use crate::home::{Agents, Answer, Home, receipts::LAUNCHES, until};
 use std::{
-    fs,
-    io::{Read, Write},
-    net::TcpListener,
-    path::Path,
+    fs::{self, File},
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
     sync::mpsc,
     thread,
+    time::{Duration, SystemTime},
 };
 
 const USER: &str = ".config/agentctl/config.toml";
 /// In a variable of the agent, in the address of a webhook, and for its signature.
 const SECRETS: [&str; 3] = ["v4riable-s3cret", "addr3ss-s3cret", "s1gning-s3cret"];
 
-/// A server that keeps what it hears.
-fn server() -> (String, mpsc::Receiver<String>) {
+/// A server that keeps what it hears: a message is its head and its whole body.
+fn server() -> (String, mpsc::Receiver<(String, String)>) {
     let socket = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
     let address = socket.local_addr().expect("it is bound");
     let (tell, heard) = mpsc::channel();
     thread::spawn(move || {
-        for mut stream in socket.incoming().flatten() {
-            let mut bytes = [0; 1 << 16];
-            let read = stream.read(&mut bytes).unwrap_or(0);
-            let _ = tell.send(String::from_utf8_lossy(&bytes[..read]).into_owned());
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        for stream in socket.incoming().flatten() {
+            let mut stream = BufReader::new(stream);
+            if let Some(message) = message(&mut stream) {
+                let _ = tell.send(message);
+            }
+            let _ = stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
         }
     });
     (format!("http://{address}/{}", SECRETS[1]), heard)
 }
 
+fn message(stream: &mut BufReader<TcpStream>) -> Option<(String, String)> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        (stream.read_line(&mut head).ok()? > 0).then_some(())?;
+    }
+    let lower = head.to_ascii_lowercase();
+    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "))?;
+    let mut body = vec![0; length.trim().parse().ok()?];
+    stream.read_exact(&mut body).ok()?;
+    Some((head, String::from_utf8_lossy(&body).into_owned()))
+}
+
 /// Every text below a folder, with its path.
-fn texts(folder: &Path) -> Vec<(String, String)> {
+fn texts(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -40,7 +54,7 @@ fn texts(folder: &Path) -> Vec<(String, String)> {
             kind if kind.is_file() => {
                 let text = fs::read(&path).unwrap_or_default();
                 let text = String::from_utf8_lossy(&text).into_owned();
-                found.push((path.display().to_string(), text));
+                found.push((path, text));
             }
             _ => {}
         }
@@ -66,9 +80,9 @@ fn no_secret_is_in_files_arguments_messages_or_answers() {
     agents.own();
     let prompt = "pr0mpt-words";
     let mut said = Vec::new();
-    let mut run = |words: &[&str]| {
+    let mut run = |words: &[&'static str]| {
         let answer = home.run(words);
-        said.push(format!("{answer:?}"));
+        said.push((words.to_vec(), answer.clone()));
         answer
     };
     assert_eq!(run(&["daemon", "start"]).code, Some(0));
@@ -99,36 +113,82 @@ fn no_secret_is_in_files_arguments_messages_or_answers() {
     ] {
         run(words);
     }
-    let message = heard.recv_timeout(std::time::Duration::from_secs(20)).expect("a message");
-    let (_, body) = message.split_once("\r\n\r\n").unwrap_or_default();
-    for secret in [SECRETS[0], SECRETS[2]] {
-        assert!(!message.contains(secret), "{message}");
-    }
-    assert!(!body.contains(SECRETS[1]), "{body}");
+    let mut messages = Vec::new();
+    until("what the daemon tells", || {
+        messages.extend(heard.try_iter());
+        messages
+            .iter()
+            .any(|(_, body): &(String, String)| !body.contains("webhook.test"))
+            .then_some(())
+    });
     assert_eq!(run(&["daemon", "stop"]).code, Some(0));
+    messages.extend(heard.try_iter());
+    nothing_is_told(&messages);
     nothing_is_kept(home, prompt);
     nothing_is_said(&said);
 }
 
-fn nothing_is_kept(home: &Home, prompt: &str) {
-    let kept = texts(&home.path(".local"));
-    assert!(kept.iter().any(|(path, _)| path.contains("launches")), "{kept:?}");
-    for (path, text) in kept {
-        for secret in SECRETS {
-            assert!(!text.contains(secret), "{path} holds {secret}: {text}");
-        }
-        let is_ours = path.ends_with(".json");
-        assert!(!is_ours || !text.contains(prompt), "{path} holds the prompt: {text}");
+/// The test of a webhook, and what the daemon told of the session.
+fn nothing_is_told(messages: &[(String, String)]) {
+    assert!(messages.len() > 1, "{messages:#?}");
+    for (head, body) in messages {
+        assert!(body.starts_with('{') && body.ends_with('}'), "{body}");
+        // Where it goes to is in the first line, and only there.
+        let (_, headers) = head.split_once("\r\n").expect("a line");
+        let told =
+            SECRETS.iter().find(|secret| headers.contains(**secret) || body.contains(**secret));
+        assert_eq!(told, None, "{head}{body}");
     }
 }
 
-fn nothing_is_said(said: &[String]) {
-    for answer in said {
-        let words = answer.split_once("stdout").map_or("", |(_, words)| words);
-        // Who asks what is set, or how an agent would be started, is shown the variables that he set.
-        let asked = answer.contains("config") || answer.contains("--dry-run");
-        let hidden = if asked { &SECRETS[1..] } else { &SECRETS[..] };
-        let told = hidden.iter().find(|secret| words.contains(**secret));
-        assert_eq!(told, None, "{answer}");
+/// In the whole home, but where the user himself wrote it and where the agent keeps its own.
+fn nothing_is_kept(home: &Home, prompt: &str) {
+    let (set, own) = (home.path(USER), home.path(".claude"));
+    let mut kept = texts(&home.path(""));
+    kept.retain(|(path, _)| *path != set && !path.starts_with(&own));
+    for place in ["launches", "outbox", ".cache", "daemon.log"] {
+        let is_there = kept.iter().any(|(path, _)| path.display().to_string().contains(place));
+        assert!(is_there, "nothing is in {place}: {kept:?}");
     }
+    for (path, text) in kept {
+        for secret in SECRETS {
+            assert!(!text.contains(secret), "{} holds {secret}: {text}", path.display());
+        }
+        let is_ours = path.extension().is_some_and(|kind| kind == "json");
+        assert!(!is_ours || !text.contains(prompt), "{} holds the prompt", path.display());
+    }
+}
+
+fn nothing_is_said(said: &[(Vec<&str>, Answer)]) {
+    for (words, answer) in said {
+        // Who asks what is set, or how an agent would be started, is shown the variables that he set.
+        let asked = words[0] == "config" || words.contains(&"--dry-run");
+        let hidden = if asked { &SECRETS[1..] } else { &SECRETS[..] };
+        let shown = format!("{}{}", answer.stdout, answer.stderr);
+        let told = hidden.iter().find(|secret| shown.contains(**secret));
+        assert_eq!(told, None, "{words:?}: {answer:#?}");
+    }
+}
+
+/// Who is killed between writing the orders of a shim and their removal leaves the variables in a file: of
+/// its owner alone, and no longer than a day.
+#[test]
+fn orders_of_a_killed_launch_are_swept() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let left = |name: &str, hours: u64| {
+        let path = home.write(format!("{LAUNCHES}/{name}.orders"), SECRETS[0]);
+        let then = SystemTime::now() - Duration::from_secs(hours * 3600);
+        File::options()
+            .append(true)
+            .open(&path)
+            .and_then(|file| file.set_modified(then))
+            .expect("ours");
+        path
+    };
+    let (old, new) = (left("l-old", 25), left("l-new", 1));
+    agents.own();
+    let pruned = home.run(&["prune"]);
+    assert_eq!(pruned.code, Some(0), "{pruned:#?}");
+    assert!(!old.exists() && new.exists(), "{pruned:#?}");
 }

@@ -219,7 +219,7 @@ fn where_it_cannot_listen_it_does_not_start() {
         // Not ours, and closed to us.
         std::os::unix::fs::chown(&run, Some(0), Some(0)).expect("we are root");
         fs::set_permissions(&run, Permissions::from_mode(0o555)).expect("our folder");
-        blocked("its directory is not yours");
+        blocked("agentctl.sock: the directory belongs to another user");
     }
     let long = home.path(format!("{}/", "x".repeat(120)));
     fs::create_dir(&long).expect("a folder");

@@ -45,17 +45,6 @@ fn value(prometheus: &str, expression: &str) -> Option<f64> {
     answer["data"]["result"][0]["value"][1].as_str()?.parse().ok()
 }
 
-/// Somebody who serves figures, and where.
-fn served(agents: &Agents, words: &[&str]) -> (Daemon, String) {
-    let daemon = Daemon::begin(&agents.home, &mut agents.home.agentctl(words));
-    let place = until("an address", || {
-        let said = daemon.said();
-        let place = said.split("figures are at http://").nth(1)?;
-        place.split_once("/metrics").map(|(place, _)| place.to_owned())
-    });
-    (daemon, place)
-}
-
 fn prometheus(agents: &Agents, target: &str) -> (Running, String) {
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let place = socket.local_addr().expect("it is bound").to_string();
@@ -78,7 +67,8 @@ fn prometheus(agents: &Agents, target: &str) -> (Running, String) {
 #[test]
 fn a_real_prometheus_reads_what_happens() {
     let agents = Agents::new();
-    let (_daemon, place) = served(&agents, &["daemon", "run", "--metrics-addr", "127.0.0.1:0"]);
+    let (_daemon, place) =
+        Daemon::of_figures(&agents.home, &["daemon", "run", "--metrics-addr", "127.0.0.1:0"]);
     let (_prometheus, asks) = prometheus(&agents, &place);
     let is = |expression: &str, wanted: &dyn Fn(f64) -> bool| {
         until(expression, || value(&asks, expression).filter(|found| wanted(*found)))
@@ -117,7 +107,7 @@ fn figures_of_a_moment_are_printed_and_only_loopback_is_served() {
     assert_eq!((once.code, once.stderr.as_str()), (Some(0), ""), "{once:#?}");
     assert!(once.stdout.contains("\nagentctl_sessions_active 0\n"), "{once:#?}");
     assert!(once.stdout.ends_with("# EOF\n") && !once.stdout.contains("_total"), "{once:#?}");
-    let (_served, place) = served(&agents, &["metrics", "--addr", "127.0.0.1:0"]);
+    let (_served, place) = Daemon::of_figures(&agents.home, &["metrics", "--addr", "127.0.0.1:0"]);
     let counted = page(&place, "/metrics").expect("a page");
     assert!(counted.contains("\nagentctl_sessions_total{status=\"failed\"} 0\n"), "{counted}");
     let open = agents.home.run(&["metrics", "--addr", "0.0.0.0:0"]);

@@ -1,6 +1,6 @@
 //! Answers about the past, which somebody else works out: whole, or none.
 
-use crate::home::{Agents, Caller, Daemon};
+use crate::home::{Agents, Caller, Daemon, Home};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::{fs, io::Read};
@@ -8,8 +8,7 @@ use std::{fs, io::Read};
 /// Another program in the place of a running daemon's changes nothing.
 #[test]
 fn an_upgrade_does_no_harm() {
-    let agents = Agents::new();
-    let home = &agents.home;
+    let home = &Home::new(); // it is ours, who run the daemon
     let copy = home.path("agentctl");
     fs::copy(home.program("agentctl"), &copy).expect("a copy");
     let mut command = std::process::Command::new(&copy);
