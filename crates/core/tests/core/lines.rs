@@ -205,3 +205,17 @@ fn a_line_without_an_end_is_an_error() {
     }
     assert_eq!(seen, 200 << 20);
 }
+
+/// What was cut off between opening and reading is no line of zeros.
+#[test]
+fn a_file_that_was_cut_shorter_has_no_lines_behind_its_end() {
+    let bytes = b"one\ntwo\n".to_vec();
+    let file = Growing { bytes, opened: 20, step: usize::MAX, grows: 0, read: AtomicUsize::new(0) };
+    let mut seen = Vec::new();
+    back(&file, &mut |line| {
+        seen.push(line.at);
+        Flow::Continue(())
+    })
+    .expect("memory can be read");
+    assert_eq!(seen, [0; 0]);
+}
