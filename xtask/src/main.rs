@@ -29,10 +29,11 @@ usage: cargo xtask TASK
                        (with ARGS the doc tests are left out)
   prove [--full] [--part NAME]
                        the parts of docs/PROOF.md, or one of them: properties, parsers, security, kills,
-                       soak, fuzz. Without --full, what `test` runs too (all kills with a stand-in agent,
-                       one real agent for each victim); with it, all kills with all real agents (half an
-                       hour or more), ten minutes of soak, each with a dated page in docs/proof, and
-                       libFuzzer for AGENTCTL_FUZZ_SECONDS (180) on each target
+                       soak, fuzz, mutants. Without --full, what `test` runs too (all kills with a
+                       stand-in agent, one real agent for each victim); with it, all kills with all real
+                       agents (half an hour or more), ten minutes of soak and all mutants of core's rules
+                       (hours; AGENTCTL_MUTANTS_FILES names some files), each with a dated page in
+                       docs/proof, and libFuzzer for AGENTCTL_FUZZ_SECONDS (180) on each target
   demo                 real agents in a home of their own, and what agentctl says of them;
                        ends with a shell in that home if there is a terminal
   bench [--sessions N] [--size GB] [--keep DIR] [--quick]

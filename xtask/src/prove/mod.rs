@@ -2,8 +2,10 @@
 
 mod fuzz;
 mod kills;
+mod mutants;
 mod parts;
 mod soak;
+mod survivors;
 mod table;
 
 pub(crate) use parts::run;

@@ -1,6 +1,6 @@
 //! The parts, what each proves, and how it is run.
 
-use super::{fuzz, kills, soak};
+use super::{fuzz, kills, mutants, soak};
 use crate::{
     failure::{Failure, Outcome},
     setup, tool,
@@ -24,6 +24,8 @@ enum How {
     Soak,
     /// libFuzzer; only when all is run.
     Fuzz,
+    /// cargo-mutants; likewise.
+    Mutants,
 }
 
 const PARTS: &[Part] = &[
@@ -45,6 +47,11 @@ const PARTS: &[Part] = &[
     Part { name: "kills", what: "whoever is killed, at whichever step", how: How::Kills },
     Part { name: "soak", what: "what is told while daemons are killed", how: How::Soak },
     Part { name: "fuzz", what: "libFuzzer on the parsers of core (--full)", how: How::Fuzz },
+    Part {
+        name: "mutants",
+        what: "the tests of core notice a change of any rule (--full)",
+        how: How::Mutants,
+    },
 ];
 /// Tests of parsers are called after what they hold.
 const PARSERS: &str = "test(hostile::) + test(/::any_(text|line|list|head|name|words)_/) + test(nothing_hostile_is_shown)";
@@ -67,7 +74,8 @@ pub(crate) fn run(root: &Path, full: bool, only: Option<&str>) -> Outcome<()> {
             How::Soak if full => soak::run(root),
             How::Soak => tests(root, "test(soak_of_stand_ins)"),
             How::Fuzz if full => fuzz::run(root),
-            How::Fuzz => {
+            How::Mutants if full => mutants::run(root),
+            How::Fuzz | How::Mutants => {
                 println!("left out: run with --full");
                 continue;
             }
