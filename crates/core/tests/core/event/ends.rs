@@ -415,6 +415,28 @@ fn a_session_keeps_its_key() {
     assert_eq!(marked(&[here]).key_of(&there, true), Key::of(&there, true));
 }
 
+/// Of who is gone, what was seen last is told, and that of nobody else.
+#[test]
+fn who_is_gone_is_told_as_it_was_known() {
+    let before = seen(session(Some("s"), IDLE, &[(1, 0)]), &[]);
+    let known = |title: &str| Session {
+        cwd: Some("/work".into()),
+        title: Some(title.into()),
+        started_at: Some(at(5)),
+        ..before.session.clone()
+    };
+    let other = Key { id: "other".into(), ..before.key.clone() };
+    let missed = vec![(other, known("other")), (before.key.clone(), known("own"))];
+    let mut cursor = Cursor::now(&look(10, std::slice::from_ref(&before), Some(&[1])));
+    let gone = Look { missed, machine: "here".into(), ..look(20, &[], Some(&[])) };
+    let events = cursor.tell(&gone);
+    let [Event { session: Some(told), .. }] = &events[..] else { panic!("{events:#?}") };
+    assert_eq!((told.id.as_deref(), told.host.as_str()), (Some("s"), "here"));
+    assert_eq!((told.live, told.state), (false, StateName::Done));
+    assert_eq!((told.cwd.as_deref(), told.title.as_deref()), (Some("/work".as_ref()), Some("own")));
+    assert_eq!(told.started_at, Some(at(5)));
+}
+
 /// What we stopped is told as stopped, whatever it exited with.
 #[test]
 fn what_we_stopped_has_not_failed() {
@@ -440,6 +462,8 @@ fn what_we_stopped_has_not_failed() {
         (Some(143), false, vec![stop(0)], StateName::Failed), // another run of it
     ] {
         let session = witnessed(&launch(code, overdue), &stops, "here").expect("it exited");
+        assert_eq!((session.host.as_str(), session.launch_id.as_deref()), ("here", Some("l")));
+        assert_eq!((session.started_at, session.updated_at), (Some(at(1)), Some(at(1))));
         assert_eq!((session.state, session.live), (state, false), "{code:?} {overdue} {stops:?}");
     }
 }
