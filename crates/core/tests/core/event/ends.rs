@@ -25,7 +25,7 @@ fn process(pid: u32) -> ProcKey {
 }
 
 /// A session that these processes have loaded, each with the second in which it began.
-fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
+pub(super) fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
     let holder = |(pid, began): &(u32, i64)| {
         let trail = Source::Alive { process: process(*pid) };
         let (key, since) = (process(*pid), at(*began));
@@ -44,14 +44,14 @@ fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
     Session::new(seen, verdict, Around::default())
 }
 
-fn seen(session: Session, steps: &[(i64, What)]) -> Seen {
+pub(super) fn seen(session: Session, steps: &[(i64, What)]) -> Seen {
     let step = |(second, what): &(i64, What)| Step { at: at(*second), what: *what, upto: 0 };
     let story = Story { steps: steps.iter().map(step).collect(), ..Story::default() };
     Seen { key: Key::of(&session, false), session, story, settled: true }
 }
 
 /// What is seen while these processes live.
-fn look(second: i64, sessions: &[Seen], live: Option<&[u32]>) -> Look {
+pub(super) fn look(second: i64, sessions: &[Seen], live: Option<&[u32]>) -> Look {
     Look {
         agents: vec![AGENT.into()],
         full: true,
@@ -61,11 +61,11 @@ fn look(second: i64, sessions: &[Seen], live: Option<&[u32]>) -> Look {
     }
 }
 
-fn told(events: &[Event]) -> Vec<(EventKind, Option<StateName>)> {
+pub(super) fn told(events: &[Event]) -> Vec<(EventKind, Option<StateName>)> {
     events.iter().map(|event| (event.kind, event.after)).collect()
 }
 
-const IDLE: State = State::Idle(Idle::BetweenTurns);
+pub(super) const IDLE: State = State::Idle(Idle::BetweenTurns);
 
 fn unnamed() -> State {
     State::Unknown("its process has named no session".into())
