@@ -111,9 +111,9 @@ fn tried(root: &Path, path: &str) -> Outcome<Tally> {
     let out = root.join("target/mutants").join(path.replace('/', "_"));
     fs::create_dir_all(&out).map_err(|why| Failure::io("make", &out, &why))?;
     let mut mutants = tool::cargo();
-    // Not --file: that would be added to what the configuration names.
-    let only = format!("^{}:", path.replace('.', "[.]"));
-    mutants.args(["mutants", "--package", "agentctl-core", "--re", &only, "--timeout", LIMIT]);
+    // The configuration would add its own files to this one; and --re lets other files' fields pass (27.1.0).
+    mutants.args(["mutants", "--no-config", "--cap-lints", "true", "--package", "agentctl-core"]);
+    mutants.args(["--file", path, "--timeout", LIMIT]);
     mutants.arg("--output").arg(&out).current_dir(root);
     // A property that fails has done its part: its smallest case is of no use here.
     mutants.env("PROPTEST_MAX_SHRINK_ITERS", "0");
