@@ -287,7 +287,8 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
         because.push(Fact::new(Rule::Unreadable, why.clone(), Source::Blind));
         return State::Unknown(why.clone());
     }
-    if let Some(first) = seen.suspects.iter().min_by_key(|suspect| &suspect.key) {
+    let first = seen.suspects.iter().min_by_key(|suspect| (&suspect.key, &suspect.silent));
+    if let Some(first) = first {
         for suspect in &seen.suspects {
             because.push(may_hold(suspect));
         }

@@ -142,11 +142,18 @@ mod tests {
         assert!(!fired.is_due(at(102)));
         let week = 7 * 24 * 3600;
         assert_eq!(
-            [101, week, 102 + week].map(|now| fired.is_stale(at(now))),
+            [101, 101 + week, 102 + week].map(|now| fired.is_stale(at(now))),
             [false, false, true]
         );
         let cancelled = Fuse { cancelled_at: Some(at(50)), ..fuse(100) };
         assert!(!cancelled.is_due(at(101)) && cancelled.is_stale(at(51 + week)));
         assert!(!fuse(100).is_stale(at(10 * week)), "one that has not fired stays");
+    }
+
+    #[test]
+    fn actions_are_called_as_on_the_command_line() {
+        let actions = [Action::Event, Action::Webhook, Action::Stop, Action::Script("true".into())];
+        let names = ["event", "webhook", "stop", "script"];
+        assert_eq!(actions.each_ref().map(Action::name), names);
     }
 }

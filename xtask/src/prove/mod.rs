@@ -3,10 +3,12 @@
 mod chaos;
 mod fuzz;
 mod kills;
+mod mutants;
 mod named;
 mod parts;
 mod situations;
 mod soak;
+mod survivors;
 mod table;
 
 pub(crate) use parts::run;

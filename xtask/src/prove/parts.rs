@@ -1,6 +1,6 @@
 //! The parts, what each proves, and how it is run.
 
-use super::{chaos, fuzz, kills, named, situations, soak};
+use super::{chaos, fuzz, kills, mutants, named, situations, soak};
 use crate::{
     failure::{Failure, Outcome},
     setup, tool,
@@ -30,6 +30,8 @@ enum How {
     Chaos,
     /// libFuzzer; only when all is run.
     Fuzz,
+    /// cargo-mutants; likewise.
+    Mutants,
 }
 
 const PARTS: &[Part] = &[
@@ -57,6 +59,11 @@ const PARTS: &[Part] = &[
     Part { name: "soak", what: "what is told while daemons are killed", how: How::Soak },
     Part { name: "chaos", what: "random launches, kills and faults", how: How::Chaos },
     Part { name: "fuzz", what: "libFuzzer on the parsers of core (--full)", how: How::Fuzz },
+    Part {
+        name: "mutants",
+        what: "the tests of core notice a change of any rule (--full)",
+        how: How::Mutants,
+    },
 ];
 
 /// Runs the part of this name, or all; the long ones as far as they go only if `full`.
@@ -81,7 +88,8 @@ pub(crate) fn run(root: &Path, full: bool, only: Option<&str>) -> Outcome<()> {
             How::Chaos if full => chaos::run(root),
             How::Chaos => tests(root, "test(chaos_of_a_few) + test(chaos_that_was_found)"),
             How::Fuzz if full => fuzz::run(root),
-            How::Fuzz => {
+            How::Mutants if full => mutants::run(root),
+            How::Fuzz | How::Mutants => {
                 println!("left out: run with --full");
                 continue;
             }

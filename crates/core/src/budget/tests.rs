@@ -130,6 +130,26 @@ fn what_a_cache_had_is_not_counted_and_costs_are_amounts() {
     assert_eq!(tokens(&Tokens { input: u64::MAX, ..counts }), u64::MAX);
     assert_eq!([2.5, 0.0].map(parts), [Some(2_500_000), Some(0)]);
     assert_eq!([-1.0, f64::NAN, f64::INFINITY, 1e30].map(parts), [None; 4]);
+    assert_eq!([2_500_000, 0].map(dollars), [2.5, 0.0]);
+}
+
+#[test]
+fn names_are_read_back_and_one_limit_is_some() {
+    for (action, name) in
+        [(OnBudget::Warn, "warn"), (OnBudget::Stop, "stop"), (OnBudget::Hold, "hold")]
+    {
+        assert_eq!((action.name(), OnBudget::named(name)), (name, Some(action)));
+    }
+    assert_eq!(OnBudget::named("halt"), None);
+    let none = Limits::default();
+    let [cost, tokens, turns, idle] = [Some(0); 4];
+    let each = [
+        Limits { cost, ..none },
+        Limits { tokens, ..none },
+        Limits { turns, ..none },
+        Limits { idle, ..none },
+    ];
+    assert!(none.is_none() && !each.iter().any(Limits::is_none));
 }
 
 proptest! {

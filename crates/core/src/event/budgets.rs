@@ -65,7 +65,13 @@ fn overrun(budget: &Budget, seen: &Crossed, (id, look): (String, &Look)) -> Even
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Crossing, Limit, Limits, OnBudget, SCHEMA};
+    use crate::{
+        budget::{Crossing, Limit, Limits, OnBudget, SCHEMA},
+        derive::derive,
+        event::{Key, Seen, Story},
+        evidence::Evidence,
+        wire::{Around, Session},
+    };
     use jiff::Timestamp;
 
     fn at(second: i64) -> Timestamp {
@@ -133,10 +139,31 @@ mod tests {
         }
     }
 
+    /// The session goes with it, and neither another of its agent nor one of its id elsewhere.
+    #[test]
+    fn a_crossing_is_told_with_its_own_session() {
+        let seen = |agent: &str, id: &str| {
+            let seen = Evidence::none(agent, Some(id.to_owned()));
+            let verdict = derive(&seen);
+            let session = Session::new(seen, verdict, Around::default());
+            let (key, story) = (Key::of(&session, false), Story::default());
+            Seen { key, session, story, settled: false }
+        };
+        let sessions = vec![seen("pi", "t"), seen("codex", "s"), seen("pi", "s")];
+        let told = |sessions: &[Seen]| {
+            let look = Look { sessions: sessions.to_vec(), ..look(100, &[budget(&STEPS[..1])]) };
+            let events = Cursor::since(at(5)).tell(&look);
+            let [event] = &events[..] else { panic!("one limit is crossed") };
+            event.session.as_ref().map(|own| (own.agent.clone(), own.id.clone()))
+        };
+        assert_eq!(told(&sessions), Some(("pi".to_owned(), Some("s".to_owned()))));
+        assert_eq!(told(&sessions[..2]), None);
+    }
+
     #[test]
     fn only_what_came_since_is_told_and_what_is_swept_is_forgotten() {
         let last = look(300, &[budget(STEPS)]);
-        assert_eq!(Cursor::since(at(45)).tell(&last).len(), 2);
+        assert_eq!(Cursor::since(at(40)).tell(&last).len(), 2);
         let mut cursor = Cursor::now(&last);
         assert_eq!(cursor.budgets.len(), STEPS.len());
         assert_eq!(cursor.tell(&look(301, &[])), []);

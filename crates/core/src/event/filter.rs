@@ -103,6 +103,12 @@ fn kinds(word: &str) -> Result<Vec<EventKind>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        derive::derive,
+        evidence::Evidence,
+        wire::{Around, Doing, Session, Stall, StateName},
+    };
+    use jiff::Timestamp;
 
     #[test]
     fn words_are_read() {
@@ -121,5 +127,74 @@ mod tests {
         {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+    }
+
+    fn of(agent: &str) -> Session {
+        let seen = Evidence::none(agent, Some("s".to_owned()));
+        let verdict = derive(&seen);
+        Session::new(seen, verdict, Around::default())
+    }
+
+    /// Which of these words keep an event: all of them are about what happened to it.
+    fn kept<'a>(event: &Event, words: &[&'a str]) -> Vec<&'a str> {
+        let keeps = |words: &&&str| {
+            let mut filter = Filter::default();
+            filter.add(words).expect("words that can be read");
+            filter.keeps(event)
+        };
+        words.iter().filter(keeps).copied().collect()
+    }
+
+    #[test]
+    fn each_kind_of_word_must_fit() {
+        let happened = |kind| super::super::event(kind, String::new(), Timestamp::UNIX_EPOCH);
+        let stall = Stall { since: Timestamp::UNIX_EPOCH, doing: Doing::Tool, after: None };
+        let (cwd, group) = (Some("/work/a".into()), Some("g".to_owned()));
+        let session = Session { cwd, group, stall: Some(stall), ..of("pi") };
+        let event = Event {
+            session: Some(Box::new(session)),
+            after: Some(StateName::Died),
+            ..happened(EventKind::Ended)
+        };
+        let fit = [
+            "type=session",
+            "type=session.ended",
+            "agent=pi",
+            "state=died",
+            "state=error",
+            "group=g",
+            "stalled=true",
+            "cwd=/work",
+            "state=done,state=died,cwd=/other,cwd=/work/a",
+        ];
+        let others = [
+            "type=lock",
+            "agent=codex",
+            "state=done",
+            "state=running",
+            "group=h",
+            "stalled=false",
+            "cwd=/wor",
+        ];
+        assert_eq!(kept(&event, &fit), fit);
+        assert_eq!(kept(&event, &others), [""; 0]);
+        // One kind that does not fit is enough.
+        let all = fit.join(",");
+        let spoiled = others.map(|other| {
+            let kind = other.split('=').next().unwrap_or_default();
+            let rest = fit.iter().filter(|word| !word.contains(kind));
+            rest.copied().chain([other]).collect::<Vec<_>>().join(",")
+        });
+        let both = [all.as_str(), "adapter=pi"];
+        assert_eq!(kept(&event, &both), both);
+        assert_eq!(kept(&event, &spoiled.each_ref().map(String::as_str)), [""; 0]);
+        // Gaps say that others may be missing.
+        for kind in [EventKind::Gap, EventKind::Cursor] {
+            assert_eq!(kept(&happened(kind), &others), others);
+        }
+        assert_eq!(
+            kept(&happened(EventKind::Ended), &["state=died", "stalled=false", "cwd=/"]),
+            [""; 0]
+        );
     }
 }

@@ -154,6 +154,6 @@ mod tests {
             kinds(&Cursor::since(at(20)).tell(&look(70, &[old.clone(), new.clone()]))),
             ["fuse.fired", "fuse.set"]
         );
-        assert_eq!(kinds(&Cursor::since(at(40)).tell(&look(70, &[old, new]))), ["fuse.set"]);
+        assert_eq!(kinds(&Cursor::since(at(30)).tell(&look(70, &[old, new]))), ["fuse.set"]);
     }
 }

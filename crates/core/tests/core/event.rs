@@ -1,5 +1,6 @@
 //! What is told of any history, by watchers that miss things and are killed at any line.
 
+mod changes;
 mod ends;
 mod world;
 

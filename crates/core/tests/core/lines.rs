@@ -168,3 +168,51 @@ proptest! {
         prop_assert!(read == file.bytes[(from as usize).min(end)..end]);
     }
 }
+
+/// Zeros without an end: such a file costs no disk.
+#[derive(Debug)]
+struct Hole(u64);
+
+impl Bytes for Hole {
+    fn size(&self) -> u64 {
+        self.0
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        let left = usize::try_from(self.0.saturating_sub(at)).unwrap_or(usize::MAX);
+        Ok(left.min(buf.len()))
+    }
+}
+
+/// The end of a line is not looked for without a limit, from either side; below it, it is.
+#[test]
+fn a_line_without_an_end_is_an_error() {
+    let mut seen = 0;
+    let mut visit = |line: Line<'_>| {
+        seen = line.size();
+        Flow::Continue(())
+    };
+    let long = Hole(200 << 20);
+    assert_eq!(forward(&long, 0, &mut visit).expect("it is no line yet"), 0);
+    back(&long, &mut visit).expect("it is read to its beginning");
+    let hole = Hole(1 << 40);
+    for failed in [forward(&hole, 0, &mut visit).map(|_| ()), back(&hole, &mut visit)] {
+        let why = failed.expect_err("it has no end").to_string();
+        assert_eq!(why, "a line is longer than 256 MiB");
+    }
+    assert_eq!(seen, 200 << 20);
+}
+
+/// What was cut off between opening and reading is no line of zeros.
+#[test]
+fn a_file_that_was_cut_shorter_has_no_lines_behind_its_end() {
+    let bytes = b"one\ntwo\n".to_vec();
+    let file = Growing { bytes, opened: 20, step: usize::MAX, grows: 0, read: AtomicUsize::new(0) };
+    let mut seen = Vec::new();
+    back(&file, &mut |line| {
+        seen.push(line.at);
+        Flow::Continue(())
+    })
+    .expect("memory can be read");
+    assert_eq!(seen, [0; 0]);
+}

@@ -3,6 +3,9 @@
 mod derive;
 mod event;
 mod lines;
+mod lists;
 mod policy;
+mod receipt;
+mod rules;
 mod select;
 mod some;

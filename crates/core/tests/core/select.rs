@@ -49,7 +49,9 @@ proptest! {
     fn what_is_shown_leads_back_to_it(ids in ids(), short in 1..4usize) {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let all: Vec<Session> = ids.iter().map(|id| session(id, "/w")).collect();
-        for (id, length) in ids.iter().zip(shortest(&ids, |_| short)) {
+        let lengths = shortest(&ids, |_| short);
+        prop_assert_eq!(lengths.len(), ids.len());
+        for (id, length) in ids.iter().zip(lengths) {
             prop_assert!(length >= short.min(id.len()));
             let name = Name::parse(&id[..length]).expect("ids are names");
             match choose(&name, all.clone()) {

@@ -48,6 +48,7 @@ fn source() -> impl Strategy<Value = Source> {
         Just(Source::Absence { check: "true".into() }),
         (1u32..5).prop_map(|pid| Source::NoVariable { variable: "A=b".into(), pid }),
         (1u32..5).prop_map(|pid| Source::Variable { variable: "A=b".into(), pid }),
+        key().prop_map(|process| Source::Inference { process }),
         Just(Source::Unreadable { path: "/e".into() }),
         Just(Source::Blind),
     ]
@@ -124,7 +125,8 @@ pub(crate) fn holder() -> impl Strategy<Value = Holder> {
 }
 
 pub(crate) fn suspect() -> impl Strategy<Value = Suspect> {
-    (key(), moment()).prop_map(|(key, since)| Suspect { key, since, silent: None })
+    let silent = option::weighted(0.3, words());
+    (key(), moment(), silent).prop_map(|(key, since, silent)| Suspect { key, since, silent })
 }
 
 fn tool() -> impl Strategy<Value = Tool> {

@@ -3,8 +3,8 @@
 use super::world::at;
 use agentctl_core::{
     derive::{Idle, State, Verdict},
-    event::{Cursor, Key, Look, Seen, Step, Story, What, witnessed},
-    evidence::{Evidence, Holder},
+    event::{Cursor, Key, Look, Mark, Seen, Step, Story, What, witnessed},
+    evidence::{Evidence, Holder, Need},
     fuse::{Action, Fuse, SCHEMA, Target},
     ident::ProcKey,
     proof::{Fact, Rule, Source},
@@ -25,7 +25,7 @@ fn process(pid: u32) -> ProcKey {
 }
 
 /// A session that these processes have loaded, each with the second in which it began.
-fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
+pub(super) fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
     let holder = |(pid, began): &(u32, i64)| {
         let trail = Source::Alive { process: process(*pid) };
         let (key, since) = (process(*pid), at(*began));
@@ -44,14 +44,14 @@ fn session(id: Option<&str>, state: State, holders: &[(u32, i64)]) -> Session {
     Session::new(seen, verdict, Around::default())
 }
 
-fn seen(session: Session, steps: &[(i64, What)]) -> Seen {
+pub(super) fn seen(session: Session, steps: &[(i64, What)]) -> Seen {
     let step = |(second, what): &(i64, What)| Step { at: at(*second), what: *what, upto: 0 };
     let story = Story { steps: steps.iter().map(step).collect(), ..Story::default() };
     Seen { key: Key::of(&session, false), session, story, settled: true }
 }
 
 /// What is seen while these processes live.
-fn look(second: i64, sessions: &[Seen], live: Option<&[u32]>) -> Look {
+pub(super) fn look(second: i64, sessions: &[Seen], live: Option<&[u32]>) -> Look {
     Look {
         agents: vec![AGENT.into()],
         full: true,
@@ -61,11 +61,11 @@ fn look(second: i64, sessions: &[Seen], live: Option<&[u32]>) -> Look {
     }
 }
 
-fn told(events: &[Event]) -> Vec<(EventKind, Option<StateName>)> {
+pub(super) fn told(events: &[Event]) -> Vec<(EventKind, Option<StateName>)> {
     events.iter().map(|event| (event.kind, event.after)).collect()
 }
 
-const IDLE: State = State::Idle(Idle::BetweenTurns);
+pub(super) const IDLE: State = State::Idle(Idle::BetweenTurns);
 
 fn unnamed() -> State {
     State::Unknown("its process has named no session".into())
@@ -178,6 +178,7 @@ fn a_lock_that_is_not_seen_is_not_released() {
     let first = Look { locks, ..look(10, &[works, nobody.clone()], Some(&[1, 2])) };
     let released = |sessions: &[Seen], live: &[u32], people: bool| {
         let mut cursor = Cursor::now(&first);
+        assert_eq!(Cursor::from_text(&cursor.to_text()), Ok(cursor.clone()));
         let events = cursor.tell(&Look { people, ..look(20, sessions, Some(live)) });
         let events = events.into_iter().filter(|event| event.kind == EventKind::LockReleased);
         let whose = events.filter_map(|event| event.lock.map(|lock| lock.session_id.or(lock.by)));
@@ -252,6 +253,141 @@ fn only_who_cannot_be_read_stays_behind() {
     assert_eq!(cursor.floor_of("codex"), cursor.floor_of(AGENT));
 }
 
+/// A process that ends takes its name away before it is gone: until then its session is not over.
+#[test]
+fn who_takes_its_name_away_lingers_until_it_is_gone() {
+    let before = seen(session(Some("s"), IDLE, &[(1, 0)]), &[]);
+    let cursor = Cursor::now(&look(10, &[before], Some(&[1, 2])));
+    let mark = cursor.marks.values().next().expect("it was seen").clone();
+    let lingers = |sessions: &[Seen], live| look(20, sessions, live).lingers(&mark);
+    assert!(lingers(&[], Some(&[1])));
+    assert!(!lingers(&[], Some(&[2])), "it is gone");
+    assert!(!lingers(&[], None), "nobody knows");
+    let other = |id, shared| seen(Session { shared, ..session(id, IDLE, &[(1, 0)]) }, &[]);
+    assert!(!lingers(&[other(Some("t"), false)], Some(&[1])), "it has loaded another");
+    assert!(!lingers(&[other(Some("t"), false)], Some(&[2])));
+    assert!(lingers(&[other(Some("t"), true)], Some(&[1])), "it has many");
+    assert!(lingers(&[other(None, false)], Some(&[1])), "it has named no other yet");
+    for live in [Some(false), None] {
+        let over = Mark { live, ..mark.clone() };
+        assert!(!look(20, &[], Some(&[1])).lingers(&over), "it was not loaded");
+    }
+}
+
+/// What was told last of a session of process 1, in this state and alive or not.
+fn mark(state: State, live: bool) -> Mark {
+    let before = seen(session(Some("s"), state, &[(1, 0)]), &[]);
+    let cursor = Cursor::now(&look(10, &[before], Some(&[1])));
+    let mark = cursor.marks.values().next().expect("it lives").clone();
+    Mark { live: Some(live), ..mark }
+}
+
+/// Files and processes contradict each other for a moment while something happens.
+#[test]
+fn what_contradicts_itself_is_looked_at_again() {
+    let lost = State::Unknown("torn".into());
+    let here = |state| session(Some("s"), state, &[(1, 0)]);
+    let unsettled = |session: Session, mark: Option<&Mark>| seen(session, &[]).is_unsettled(mark);
+    let (idle, unknown) = (mark(IDLE, true), mark(lost.clone(), true));
+    assert!(unsettled(here(lost.clone()), None) && unsettled(here(lost.clone()), Some(&idle)));
+    assert!(!unsettled(here(lost), Some(&unknown)), "it is so for longer");
+    let nobody = || session(None, unnamed(), &[(1, 0)]);
+    assert!(unsettled(nobody(), None), "a wrapper looks like what it starts");
+    assert!(!unsettled(nobody(), Some(&unknown)));
+    assert!(unsettled(session(Some("s"), IDLE, &[(2, 0)]), Some(&idle)), "it was handed over");
+    assert!(!unsettled(here(IDLE), Some(&idle)) && !unsettled(here(State::Working), Some(&idle)));
+
+    let moved = |state, open, steps: &[(i64, What)]| {
+        let mut seen = seen(here(state), steps);
+        seen.story.open = Some(open);
+        seen.is_unsettled(Some(&idle))
+    };
+    let step = [(11, What::Opened)];
+    for open in [true, false] {
+        assert_eq!(moved(State::Working, open, &step), !open);
+        assert_eq!(moved(IDLE, open, &step), open);
+        assert!(!moved(State::Working, open, &[]) && !moved(IDLE, open, &[]));
+    }
+
+    let asks = |rule| {
+        let because = vec![Fact::new(rule, "", Source::Blind)];
+        let verdict = Verdict { state: IDLE, live: true, because };
+        let facts = Session::new(Evidence::none(AGENT, None), verdict, Around::default());
+        Session { because: facts.because, ..here(State::Waiting(Need::Approval)) }
+    };
+    assert!(unsettled(asks(Rule::ToolNotRunning), None), "its tool may start in a moment");
+    assert!(!unsettled(asks(Rule::AgentSays), None));
+    let waits = mark(State::Waiting(Need::Approval), true);
+    assert!(!unsettled(asks(Rule::ToolNotRunning), Some(&waits)));
+}
+
+/// Its parent writes down how it exited, a moment after it ended.
+#[test]
+fn an_exit_is_waited_for_where_it_will_be_told() {
+    let (lived, over) = (mark(IDLE, true), mark(IDLE, false));
+    let ended = |launch: Option<&str>, exit_code| Session {
+        launch_id: launch.map(Into::into),
+        exit_code,
+        ..session(Some("s"), State::Done, &[])
+    };
+    let awaits = |session: Session, mark: Option<&Mark>| {
+        let seen = seen(session, &[]);
+        assert!(seen.session.live || seen.is_unsettled(mark) == seen.awaits_exit(mark));
+        seen.awaits_exit(mark)
+    };
+    assert!(awaits(ended(Some("l"), None), Some(&lived)));
+    assert!(!awaits(ended(Some("l"), Some(0)), Some(&lived)), "it is told");
+    assert!(!awaits(ended(None, None), Some(&lived)), "nobody will tell");
+    assert!(!awaits(ended(None, Some(0)), Some(&lived)));
+    assert!(!awaits(ended(Some("l"), None), Some(&over)), "it was over before");
+    assert!(!awaits(ended(Some("l"), None), None));
+    let lives = Session { live: true, ..ended(Some("l"), None) };
+    assert!(!awaits(lives, Some(&lived)));
+}
+
+/// Whoever could not be read may have been there all the time, until it was read.
+#[test]
+fn who_was_not_read_is_not_told_as_new() {
+    let codex = |id| agent(seen(session(Some(id), IDLE, &[(1, 0)]), &[]), "codex");
+    let both = |second, sessions: &[Seen]| Look {
+        agents: vec![AGENT.into(), "codex".into()],
+        ..look(second, sessions, Some(&[1]))
+    };
+    let closed = Look { unread: vec!["codex".into()], ..both(0, &[]) };
+    let mut cursor = Cursor::now(&closed);
+    let own = seen(session(Some("own"), IDLE, &[(1, 0)]), &[]);
+    let started = [(EventKind::Started, Some(StateName::Idle))];
+    assert_eq!(told(&cursor.clone().tell(&both(10, &[own]))), started);
+    assert_eq!(cursor.tell(&both(10, &[codex("a")])), []);
+    assert_eq!(told(&cursor.tell(&both(20, &[codex("a"), codex("b")]))), started);
+}
+
+/// Found twice, it is what lives.
+#[test]
+fn a_session_that_is_found_twice_lives_if_one_does() {
+    let copies = [State::Done, IDLE].map(|state| {
+        let holders: &[(u32, i64)] = if state == IDLE { &[(1, 0)] } else { &[] };
+        seen(session(Some("s"), state, holders), &[])
+    });
+    let [ended, lives] = copies;
+    for both in [[ended.clone(), lives.clone()], [lives, ended]] {
+        let cursor = Cursor::now(&look(10, &both, Some(&[1])));
+        assert!(cursor.marks.values().all(|mark| mark.live == Some(true)));
+        assert_eq!(cursor.marks.len(), 1);
+    }
+}
+
+/// A cursor is known as one in any version, and holds any time that a clock may show.
+#[test]
+fn cursors_are_told_from_times() {
+    let meant = ["c1.x", "c27.", "c1", "c.x", "now", "2026-01-02T03:04:05Z"].map(Cursor::is_meant);
+    assert_eq!(meant, [true, true, false, false, false, false]);
+    let read = |at| Cursor::from_text(&Cursor::since(at).to_text()).map(|cursor| cursor.floor);
+    assert_eq!(read(at(-5)), Ok(at(-5)));
+    assert!(read(jiff::Timestamp::MIN).is_ok_and(|floor| floor < at(-5_000_000)));
+    assert!(read(jiff::Timestamp::MAX).is_ok_and(|floor| floor > at(5_000_000)));
+}
+
 /// A directory that cannot be read for once, or is told late, makes no other session.
 #[test]
 fn a_session_keeps_its_key() {
@@ -279,6 +415,28 @@ fn a_session_keeps_its_key() {
     assert_eq!(marked(&[here]).key_of(&there, true), Key::of(&there, true));
 }
 
+/// Of who is gone, what was seen last is told, and that of nobody else.
+#[test]
+fn who_is_gone_is_told_as_it_was_known() {
+    let before = seen(session(Some("s"), IDLE, &[(1, 0)]), &[]);
+    let known = |title: &str| Session {
+        cwd: Some("/work".into()),
+        title: Some(title.into()),
+        started_at: Some(at(5)),
+        ..before.session.clone()
+    };
+    let other = Key { id: "other".into(), ..before.key.clone() };
+    let missed = vec![(other, known("other")), (before.key.clone(), known("own"))];
+    let mut cursor = Cursor::now(&look(10, std::slice::from_ref(&before), Some(&[1])));
+    let gone = Look { missed, machine: "here".into(), ..look(20, &[], Some(&[])) };
+    let events = cursor.tell(&gone);
+    let [Event { session: Some(told), .. }] = &events[..] else { panic!("{events:#?}") };
+    assert_eq!((told.id.as_deref(), told.host.as_str()), (Some("s"), "here"));
+    assert_eq!((told.live, told.state), (false, StateName::Done));
+    assert_eq!((told.cwd.as_deref(), told.title.as_deref()), (Some("/work".as_ref()), Some("own")));
+    assert_eq!(told.started_at, Some(at(5)));
+}
+
 /// What we stopped is told as stopped, whatever it exited with.
 #[test]
 fn what_we_stopped_has_not_failed() {
@@ -304,6 +462,8 @@ fn what_we_stopped_has_not_failed() {
         (Some(143), false, vec![stop(0)], StateName::Failed), // another run of it
     ] {
         let session = witnessed(&launch(code, overdue), &stops, "here").expect("it exited");
+        assert_eq!((session.host.as_str(), session.launch_id.as_deref()), ("here", Some("l")));
+        assert_eq!((session.started_at, session.updated_at), (Some(at(1)), Some(at(1))));
         assert_eq!((session.state, session.live), (state, false), "{code:?} {overdue} {stops:?}");
     }
 }
