@@ -2,6 +2,7 @@
 
 mod changes;
 mod ends;
+mod steps;
 mod world;
 
 use crate::some;

@@ -275,7 +275,7 @@ fn who_takes_its_name_away_lingers_until_it_is_gone() {
 }
 
 /// What was told last of a session of process 1, in this state and alive or not.
-fn mark(state: State, live: bool) -> Mark {
+pub(super) fn mark(state: State, live: bool) -> Mark {
     let before = seen(session(Some("s"), state, &[(1, 0)]), &[]);
     let cursor = Cursor::now(&look(10, &[before], Some(&[1])));
     let mark = cursor.marks.values().next().expect("it lives").clone();
