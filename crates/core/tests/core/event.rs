@@ -2,6 +2,8 @@
 
 mod changes;
 mod ends;
+mod locks;
+mod marks;
 mod steps;
 mod world;
 
