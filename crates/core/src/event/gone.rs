@@ -29,7 +29,6 @@ pub(super) fn gone(key: &Key, mark: &Mark, look: &Look) -> (Vec<Told>, Mark) {
     let known = look.missed.iter().find(|(missed, _)| missed == key).map(|(_, session)| session);
     let around = Around {
         host: look.machine.clone(),
-        now: look.at,
         cwd: known.and_then(|known| known.cwd.clone()),
         title: known.and_then(|known| known.title.clone()),
         started: known.and_then(|known| known.started_at),
@@ -88,7 +87,6 @@ pub fn witnessed(
     };
     let around = Around {
         host: machine.to_owned(),
-        now: exit.at,
         started: Some(launch.at),
         written: Some(launch.at),
         launch: Some(launch.clone()),

@@ -251,11 +251,6 @@ impl<'a> Telling<'a> {
             | StateName::Stopped
             | StateName::Died => return,
         };
-        // Loaded, and nothing ran: it only begins.
-        if kind == EventKind::Idle && self.mark.state.is_some_and(is_ended) {
-            self.mark.state = Some(StateName::Idle);
-            return;
-        }
         if kind == EventKind::Waiting && !runs {
             let working = &mut self.mark.counts.working;
             *working = working.saturating_add(1); // its turn began unseen

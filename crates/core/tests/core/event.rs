@@ -2,6 +2,9 @@
 
 mod changes;
 mod ends;
+mod locks;
+mod marks;
+mod steps;
 mod world;
 
 use crate::some;

@@ -12,9 +12,9 @@ use agentctl_core::{
     wire::{Around, Event, EventKind, Lock, LockKind, Session, StateName},
 };
 
-const AGENT: &str = "claude-code";
+pub(super) const AGENT: &str = "claude-code";
 
-fn agent(mut seen: Seen, agent: &str) -> Seen {
+pub(super) fn agent(mut seen: Seen, agent: &str) -> Seen {
     seen.key.agent = agent.to_owned();
     seen.session.agent = agent.to_owned();
     seen
@@ -67,7 +67,7 @@ pub(super) fn told(events: &[Event]) -> Vec<(EventKind, Option<StateName>)> {
 
 pub(super) const IDLE: State = State::Idle(Idle::BetweenTurns);
 
-fn unnamed() -> State {
+pub(super) fn unnamed() -> State {
     State::Unknown("its process has named no session".into())
 }
 
@@ -147,7 +147,7 @@ fn no_exit_ends_what_another_has_loaded() {
     }
 }
 
-fn lock(kind: LockKind, whose: Option<&str>) -> Lock {
+pub(super) fn lock(kind: LockKind, whose: Option<&str>) -> Lock {
     let manual = kind == LockKind::Manual;
     Lock {
         directory: "/work".into(),
@@ -248,9 +248,12 @@ fn only_who_cannot_be_read_stays_behind() {
     let hidden = agent(ended, "codex");
     let open =
         Look { agents: vec![AGENT.into(), "codex".into()], ..look(1010, &[hidden], Some(&[])) };
-    let kinds: Vec<_> = cursor.tell(&open).iter().map(|event| event.kind).collect();
+    let events = cursor.tell(&open);
+    let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
     assert!(kinds.contains(&EventKind::Working) && kinds.contains(&EventKind::Idle), "{kinds:?}");
     assert_eq!(cursor.floor_of("codex"), cursor.floor_of(AGENT));
+    let first = Cursor::from_text(&events[0].cursor).expect("our own text");
+    assert_eq!((first.floor_of(AGENT), first.floor_of("codex")), (at(940), events[0].at));
 }
 
 /// A process that ends takes its name away before it is gone: until then its session is not over.
@@ -275,7 +278,7 @@ fn who_takes_its_name_away_lingers_until_it_is_gone() {
 }
 
 /// What was told last of a session of process 1, in this state and alive or not.
-fn mark(state: State, live: bool) -> Mark {
+pub(super) fn mark(state: State, live: bool) -> Mark {
     let before = seen(session(Some("s"), state, &[(1, 0)]), &[]);
     let cursor = Cursor::now(&look(10, &[before], Some(&[1])));
     let mark = cursor.marks.values().next().expect("it lives").clone();
@@ -448,10 +451,11 @@ fn what_we_stopped_has_not_failed() {
         let launch: Launched = serde_json::from_value(json).expect("a receipt");
         Launched { exit: Some(exit), ..launch }
     };
-    let stop = |second| {
-        let (agent, session, process) = (AGENT.to_owned(), "s".to_owned(), process(1));
+    let stop_of = |agent: &str, session: &str, second| {
+        let (agent, session, process) = (agent.to_owned(), session.to_owned(), process(1));
         ("/stop".into(), Stopped { schema: 1, agent, session, process, at: at(second) })
     };
+    let stop = |second| stop_of(AGENT, "s", second);
     for (code, overdue, stops, state) in [
         (Some(0), false, vec![], StateName::Done),
         (Some(143), false, vec![], StateName::Failed),
@@ -460,10 +464,13 @@ fn what_we_stopped_has_not_failed() {
         (Some(143), false, vec![stop(8)], StateName::Stopped),
         (None, false, vec![stop(8)], StateName::Stopped),
         (Some(143), false, vec![stop(0)], StateName::Failed), // another run of it
+        (Some(143), false, vec![stop_of(AGENT, "t", 8)], StateName::Failed),
+        (Some(143), false, vec![stop_of("codex", "s", 8)], StateName::Failed),
     ] {
         let session = witnessed(&launch(code, overdue), &stops, "here").expect("it exited");
         assert_eq!((session.host.as_str(), session.launch_id.as_deref()), ("here", Some("l")));
         assert_eq!((session.started_at, session.updated_at), (Some(at(1)), Some(at(1))));
+        assert_eq!(session.ended_at, Some(at(9)));
         assert_eq!((session.state, session.live), (state, false), "{code:?} {overdue} {stops:?}");
     }
 }
