@@ -1,6 +1,13 @@
 //! What happens to our own files: none of them says what state a session is in.
 
-use super::{Kind, Scene, each, place::Place, planted, stores::works, truth::Said, world::must};
+use super::{
+    Kind, Scene, each,
+    place::Place,
+    planted,
+    stores::works,
+    truth::Said,
+    world::{Mounted, must},
+};
 use crate::{
     home::{
         Daemon,
@@ -161,11 +168,10 @@ fn a_file_of_ours_that_nobody_may_read_or_that_is_none() {
 
 /// Our files are on a file system of their own, which this does something to.
 fn on_a_small_disk(harm: impl Fn(&Path)) -> Scene {
-    let scene = Scene::new(Kind::Claude);
+    let mut scene = Scene::new(Kind::Claude);
     let state = scene.place.path(STATE);
     fs::create_dir_all(&state).expect("a folder");
-    let mount = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", &state.to_string_lossy()];
-    must("mount", &mount);
+    scene.mounted.push(Mounted::memory("size=256k", &state));
     planted::give(&scene.place);
     furnish(&scene);
     harm(&state);
