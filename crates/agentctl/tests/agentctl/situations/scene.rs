@@ -4,7 +4,7 @@ use super::{
     cast::{Kind, Part},
     place::{self, Place},
     planted,
-    player::{Player, playing},
+    player::{Player, deaf, playing},
     world::Mounted,
 };
 use crate::{
@@ -118,7 +118,7 @@ impl Scene {
             keep = format!("+{}", path.display());
             part.keeps = Vec::leak(vec![&*keep.leak()]);
         }
-        let player = Player::start(&mut playing(&self.place, &part, None), part.program);
+        let player = Player::start(&mut deaf(&self.place, &part), part.program);
         let process = player.process;
         self.innocents.push(player);
         process
