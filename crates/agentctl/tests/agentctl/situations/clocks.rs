@@ -26,7 +26,7 @@ fn a_machine_that_is_up_for_ten_years() {
 
 /// A file says it was written in another century, since a clock was wrong then.
 #[test]
-fn a_clock_that_was_stepped() {
+fn a_record_that_a_wrong_clock_dated() {
     each(ALL, |kind| {
         let mut scene = Scene::new(kind);
         let century = Duration::from_secs(100 * 365 * 24 * 60 * 60);

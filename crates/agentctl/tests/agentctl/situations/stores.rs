@@ -201,9 +201,9 @@ fn a_slow_store() {
     });
 }
 
-/// A line that is being written when somebody looks.
+/// A line of which one byte is there, or half of it, or all but the last byte.
 #[test]
-fn a_record_that_is_written_byte_by_byte() {
+fn a_record_whose_last_line_is_not_whole() {
     let lines = [Kind::Claude, Kind::Codex, Kind::Pi, Kind::Gemini, Kind::Copilot];
     each(&lines, |kind| {
         let scene = Scene::new(kind);

@@ -113,6 +113,12 @@ impl Mounted {
         must("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &at.to_string_lossy()]);
         Self(at.to_owned())
     }
+
+    /// A file in the place of another.
+    pub(super) fn over(file: &Path, at: &Path) -> Self {
+        must("mount", &["--bind", &file.to_string_lossy(), &at.to_string_lossy()]);
+        Self(at.to_owned())
+    }
 }
 
 impl Drop for Mounted {
