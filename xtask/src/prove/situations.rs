@@ -33,10 +33,14 @@ const LINES: &[Line] = &[
     ),
     (
         "store corrupt",
-        &["a_corrupt_record", "a_record_that_is_written_byte_by_byte"],
+        &["a_corrupt_record", "a_record_whose_last_line_is_not_whole"],
         "`what_an_unreadable_database_may_hold_is_unknown_and_never_absent`",
     ),
-    ("store locked", &["a_locked_record"], ""),
+    (
+        "store locked",
+        &["a_locked_record"],
+        "a database keeps all readers out (beside a real agent all writers); files of lines have nothing to lock",
+    ),
     (
         "store slow",
         &["a_slow_store"],
@@ -96,8 +100,12 @@ const LINES: &[Line] = &[
         "`a_full_disk`, `a_home_that_cannot_be_written`",
     ),
     (
-        "clock steps, zones, locales",
-        &["a_machine_that_is_up_for_ten_years", "a_clock_that_was_stepped", "zones_and_locales"],
+        "odd clocks, zones, locales",
+        &[
+            "a_machine_that_is_up_for_ten_years",
+            "a_record_that_a_wrong_clock_dated",
+            "zones_and_locales",
+        ],
         "`any_moment_is_borne`, `zones_and_locales_change_no_byte`",
     ),
     (
@@ -127,6 +135,46 @@ const LINES: &[Line] = &[
     ),
     ("another user's agents", &["another_user_s_agent"], "`another_user_s_process_is_refused`"),
 ];
+
+/// Those that real agents play too.
+const REAL: &[&str] = &[
+    "all_is_well",
+    "an_unreadable_record",
+    "an_unreadable_store",
+    "a_corrupt_record",
+    "a_locked_record",
+    "a_store_that_vanishes_and_comes_back",
+    "a_process_without_a_record",
+    "a_record_without_a_process",
+    "a_pid_that_goes_to_an_innocent",
+    "a_pid_that_goes_to_another_agent",
+    "a_stop_of_a_recycled_pid",
+];
+
+/// With whom a situation is played.
+fn played(test: &str) -> &'static [&'static str] {
+    match test {
+        "a_record_whose_last_line_is_not_whole" => {
+            &["claude-code", "codex", "pi", "gemini", "copilot"]
+        }
+        "a_lock_that_an_innocent_took" => &["codex", "copilot"],
+        // Files of ours are the same beside each agent.
+        "all_kinds_in_one_directory"
+        | "daemons_that_race"
+        | "hundreds_of_old_files_of_ours"
+        | "a_file_of_ours_that_is_cut_or_empty"
+        | "a_file_of_ours_full_of_garbage"
+        | "a_file_of_ours_that_nobody_may_read_or_that_is_none"
+        | "our_files_on_a_full_disk"
+        | "our_files_on_a_disk_that_is_read_only" => &["claude-code"],
+        _ => &AGENTS,
+    }
+}
+
+/// With which real agents, where all is proved.
+fn real(test: &str) -> &'static [&'static str] {
+    if REAL.contains(&test) { &["claude-code", "codex", "opencode", "pi"] } else { &[] }
+}
 
 /// What came of one situation with one agent.
 #[derive(Debug, Deserialize)]
@@ -160,7 +208,7 @@ pub(super) fn run(root: &Path, full: bool) -> Outcome<()> {
         true => page_at(root, "situations.md", &page)?,
         false => print!("{page}"),
     }
-    match (passed, unproved(&all)) {
+    match (passed, unproved(&all, full)) {
         (true, missing) if missing.is_empty() => Ok(()),
         (true, missing) => Err(Failure::new(format!("nobody ran {}", missing.join(", ")))),
         (false, _) => Err(Failure::new("some situations fail")),
@@ -232,16 +280,26 @@ fn failures(all: &[Came]) -> String {
     if text.is_empty() { text } else { format!("\n## What failed\n{text}\n") }
 }
 
-/// Situations of the page that nobody ran.
-fn unproved(all: &[Came]) -> Vec<&'static str> {
-    let tests = LINES.iter().flat_map(|(_, tests, _)| tests.iter().copied());
-    tests.filter(|test| !all.iter().any(|one| one.situation == *test)).collect()
+/// What of the page nobody ran: each situation with each agent, and with real ones if `full`.
+fn unproved(all: &[Came], full: bool) -> Vec<String> {
+    let mut missing = Vec::new();
+    for test in LINES.iter().flat_map(|(_, tests, _)| tests.iter().copied()) {
+        let reals = if full { real(test) } else { &[] };
+        let both = played(test).iter().map(|agent| (agent, false));
+        for (agent, real) in both.chain(reals.iter().map(|agent| (agent, true))) {
+            let is_it = |one: &Came| one.names() == (plain(test), real) && one.agent == *agent;
+            if !all.iter().any(is_it) {
+                let who = if real { "the real " } else { "" };
+                missing.push(format!("{test} with {who}{agent}"));
+            }
+        }
+    }
+    missing
 }
 
 /// The name of a situation without its article: that of its real twin has none.
 fn plain(test: &str) -> &str {
-    let end = test.strip_prefix("a_").or_else(|| test.strip_prefix("an_")).unwrap_or(test);
-    end.strip_suffix("_that_nobody_collects").unwrap_or(end)
+    test.strip_prefix("a_").or_else(|| test.strip_prefix("an_")).unwrap_or(test)
 }
 
 impl Came {
@@ -275,9 +333,25 @@ mod tests {
         let page = page(&head, &all);
         assert!(page.contains("2 worlds, 1 failed"), "{page}");
         assert!(page.contains("| pi 1.0 |"), "{page}");
-        let row = "| store locked | a locked record |  |  |  | ok / **failed** |  |  |  |  |\n";
+        let row =
+            "| store locked | a locked record |  |  |  | ok / **failed** |  |  |  | a database";
         assert!(page.contains(row), "{page}");
         assert!(page.ends_with("\n- real_locked_record, pi: one \\| two\n"), "{page}");
+    }
+
+    #[test]
+    fn each_agent_has_to_play_and_the_real_ones_too() {
+        let all_played: Vec<Came> = LINES
+            .iter()
+            .flat_map(|(_, tests, _)| tests.iter())
+            .flat_map(|test| played(test).iter().map(|agent| (*test, *agent)))
+            .map(|(test, agent)| Came { agent: agent.to_owned(), ..came(test, None) })
+            .collect();
+        assert_eq!(unproved(&all_played, false), [""; 0]);
+        assert_eq!(unproved(&all_played[1..], false), ["all_is_well with claude-code"]);
+        let missing = unproved(&all_played, true);
+        assert_eq!(missing.len(), REAL.len() * 4);
+        assert_eq!(missing[0], "all_is_well with the real claude-code");
     }
 
     #[test]
@@ -297,5 +371,9 @@ mod tests {
         }
         let played = text.matches("#[test]").count() + text.matches("situation!(").count();
         assert_eq!(named.len(), played, "a situation is not on the page");
+        for test in REAL {
+            assert!(text.contains(&format!("real_{},", plain(test))), "no real {test}");
+        }
+        assert_eq!(REAL.len(), text.matches("situation!(").count(), "a real one is not asked for");
     }
 }

@@ -22,6 +22,8 @@ pub(super) const FOR_TESTS: &[Need] = &[
     Need { command: "setpriv", package: "util-linux" },
     Need { command: "unshare", package: "util-linux" },
     Need { command: "flock", package: "util-linux" },
+    Need { command: "mount", package: "mount" },
+    Need { command: "perl", package: "perl-base" },
     Need { command: "script", package: "bsdutils" },
     Need { command: "strace", package: "strace" },
     Need { command: "ps", package: "procps" },

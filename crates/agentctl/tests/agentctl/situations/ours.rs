@@ -1,6 +1,13 @@
 //! What happens to our own files: none of them says what state a session is in.
 
-use super::{Kind, Scene, each, place::Place, planted, stores::works, truth::Said, world::must};
+use super::{
+    Kind, Scene, each,
+    place::Place,
+    planted,
+    stores::works,
+    truth::Said,
+    world::{Mounted, must},
+};
 use crate::{
     home::{
         Daemon,
@@ -161,11 +168,10 @@ fn a_file_of_ours_that_nobody_may_read_or_that_is_none() {
 
 /// Our files are on a file system of their own, which this does something to.
 fn on_a_small_disk(harm: impl Fn(&Path)) -> Scene {
-    let scene = Scene::new(Kind::Claude);
+    let mut scene = Scene::new(Kind::Claude);
     let state = scene.place.path(STATE);
     fs::create_dir_all(&state).expect("a folder");
-    let mount = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", &state.to_string_lossy()];
-    must("mount", &mount);
+    scene.mounted.push(Mounted::memory("size=256k", &state));
     planted::give(&scene.place);
     furnish(&scene);
     harm(&state);
@@ -209,42 +215,96 @@ fn our_files_on_a_disk_that_is_read_only() {
     });
 }
 
-/// Some name pids that live: of the innocent, of the agent, and of the first process.
+/// How many files of a kind are old: half of them for months, the others since today.
+const MANY: u32 = 400;
+
+/// Receipts of launches and stops. All name pids that live: of the innocent, and of the agent.
+fn old_receipts(scene: &Scene, lives: [Process; 3]) {
+    for folder in ["launches", "stops"] {
+        fs::create_dir_all(scene.place.path(STATE).join(folder)).expect("a folder");
+    }
+    for number in 0..MANY {
+        let living = lives[number as usize / 2 % 3];
+        let name = format!("{number:012x}");
+        let mut value = receipt(&name, &crate::home::lines::id(number), living);
+        value["at"] = days(if is_months_old(number) { -60 - i64::from(number) } else { 0 }).into();
+        let start = living.start + 1 + u64::from(number); // somebody who had that pid
+        value["process"]["start"] = start.into();
+        if number / 2 % 4 == 0 {
+            value["process"]["start"] = living.start.into();
+            value["process"]["boot"] = "11111111-2222-4333-8444-555555555555".into();
+        }
+        let stop = json!({"schema": 1, "agent": "claude-code", "session": scene.id,
+            "at": value["at"], "process": value["process"]});
+        let write = |below: String, value: &Value| {
+            let path = scene.place.path(STATE).join(below);
+            fs::write(path, value.to_string()).expect("our file");
+        };
+        write(format!("launches/{name}.json"), &value);
+        write(format!("stops/{}-{start}.json", living.pid), &stop);
+    }
+}
+
+fn is_months_old(number: u32) -> bool {
+    number.is_multiple_of(2)
+}
+
+/// Locks of a person, and what daemons of other homes threw away. One of each is made by us, and the
+/// others are called like it.
+fn old_locks_and_cursors(scene: &Scene) {
+    let dir = scene.place.path("d0000");
+    fs::create_dir(&dir).expect("a folder");
+    planted::give(&scene.place);
+    let locked = scene.place.ask(&["lock", &dir.to_string_lossy(), "--by", "ada"]);
+    assert_eq!(locked.code, Some(0), "{locked:#?}");
+    let Place::Played(home) = &scene.place else { panic!("it is played") };
+    drop(home.daemon());
+    let all = files(scene);
+    let made = |word: &str| {
+        let path = all.iter().find(|path| path.to_string_lossy().contains(word));
+        path.unwrap_or_else(|| panic!("no {word} in {all:?}"))
+    };
+    let (lock, cursor) = (made("d0000"), made(".cursor"));
+    let text = fs::read_to_string(lock).expect("our file");
+    let bytes = fs::read(cursor).expect("our file");
+    for number in 1..MANY {
+        let name = format!("d{number:04}");
+        let path = lock.to_string_lossy().replace("d0000", &name);
+        fs::write(path, text.replace("d0000", &name)).expect("our file");
+        let path = cursor.with_file_name(format!("daemon-{number:016x}.cursor"));
+        fs::write(path, &bytes).expect("our file");
+    }
+}
+
+/// What is months old is swept, what is of today or a person's stays, and none of it is a session or
+/// leads to a process.
 #[test]
 fn hundreds_of_old_files_of_ours() {
     each(CLAUDE, |_| {
         let mut scene = Scene::new(Kind::Claude);
         let innocents = [scene.innocent(None), scene.innocent(None)];
-        let lives = [innocents[0], innocents[1], scene.holder.process];
-        let state = scene.place.path(STATE);
-        let write = |below: String, value: Value| {
-            let path = state.join(below);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            fs::write(path, value.to_string()).expect("our file");
-        };
-        for number in 0..400_u32 {
-            let living = lives[number as usize % 3];
-            let name = format!("{number:012x}");
-            let mut value = receipt(&name, &crate::home::lines::id(number), living);
-            value["at"] = days(-60 - i64::from(number)).into();
-            value["process"]["start"] = (living.start + 1).into(); // somebody who had that pid
-            if number % 4 == 0 {
-                value["process"]["start"] = living.start.into();
-                value["process"]["boot"] = "11111111-2222-4333-8444-555555555555".into();
-            }
-            let stop = json!({"schema": 1, "agent": "claude-code", "session": scene.id,
-                "at": value["at"], "process": value["process"]});
-            write(format!("launches/{name}.json"), value);
-            write(format!("stops/{}-{number}.json", living.pid), stop);
-            write(format!("locks/{name}.json"), json!({"schema": 1}));
-            write(format!("../../../.cache/agentctl/{name}.cursor"), json!("old"));
-        }
+        old_locks_and_cursors(&scene);
+        old_receipts(&scene, [innocents[0], innocents[1], scene.holder.process]);
         planted::give(&scene.place);
         let mut told = scene.truth();
         let own = told.rows.remove(&scene.id);
         assert_eq!(own, Some(Said::new("working", Some(scene.holder.process))));
         let made_up = told.rows.keys().filter(|id| id.starts_with("000")).count();
         assert_eq!(made_up, 0, "sessions are made of receipts: {told:#?}");
+        let left = |folder: &str| -> Vec<PathBuf> {
+            let dir = scene.place.path(STATE).join(folder);
+            files(&scene).into_iter().filter(|path| path.starts_with(&dir)).collect()
+        };
+        let receipts = left("launches");
+        let name = |number| format!("{number:012x}.json");
+        for number in 0..MANY {
+            let there = receipts.iter().any(|path| path.ends_with(name(number)));
+            assert_eq!(there, !is_months_old(number), "{number}: {receipts:#?}");
+        }
+        assert!(!left("stops").is_empty(), "those of today are needed");
+        let locks = scene.place.ask(&["locks", "--json"]).json();
+        let theirs = locks["locks"].as_array().expect("locks").iter();
+        assert_eq!(theirs.filter(|lock| lock["by"] == "ada").count(), MANY as usize);
         let stopped = scene.place.ask(&["stop", "--all", "--force", "--grace", "100ms", "--json"]);
         assert!(innocents.iter().all(|one| one.lives()), "{stopped:#?}");
         assert!(!scene.holder.process.lives(), "{stopped:#?}");

@@ -1,46 +1,85 @@
 //! Where agents work, beside whom, and what of the machine they are shown in.
 
 use super::{
-    Scene,
+    Kind, Scene,
     cast::ALL,
     each,
     stores::{ended, works},
     truth::Said,
-    world::must,
+    world::{Mounted, must},
 };
-use crate::home::other_user;
-use std::{fs, os::unix::fs::symlink, path::Path};
+use crate::{home::other_user, kills::until};
+use serde_json::Value;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+};
 
 /// Makes a directory of this name below another.
-fn below(dir: &Path, name: &str) -> std::path::PathBuf {
+fn below(dir: &Path, name: &str) -> PathBuf {
     let dir = dir.join(name);
     fs::create_dir(&dir).expect("a folder");
     dir
 }
 
+/// It works in the directory of this name below that of the others, and every face says so.
+fn works_in(scene: &Scene, name: &str) {
+    works(scene);
+    let asked = scene.place.work().join(name);
+    let dir = asked.canonicalize().expect("a folder");
+    let [asked, dir] = [&asked, &dir].map(|path| path.to_str().expect("it is text"));
+    let told = scene.truth();
+    let cwd = &told.row(&scene.id)["cwd"];
+    if scene.kind == Kind::OpenClaw {
+        assert_eq!(cwd, &Value::Null, "a local run of it writes no directory down");
+        return;
+    }
+    assert_eq!(cwd, dir);
+    let there = |answer: Value, list: &str, field: &str| {
+        let rows = answer[list].as_array().expect("a list").clone();
+        let row = rows.into_iter().find(|row| row[field] == *scene.id);
+        row.unwrap_or_else(|| panic!("it is not told: {answer:#}"))
+    };
+    for dir in [asked, dir] {
+        let found = scene.place.ask(&["list", "--cwd", dir, "--json"]).json();
+        there(found, "sessions", "id");
+    }
+    let locks = scene.place.ask(&["locks", "--json"]).json();
+    assert_eq!(there(locks, "locks", "session_id")["directory"], dir);
+}
+
+/// Makes a directory of this name, in which an agent works.
+fn named(kind: Kind, name: &str) {
+    works_in(&Scene::within(kind, |work| below(work, name)), name);
+}
+
 #[test]
 fn a_directory_with_spaces() {
-    each(ALL, |kind| works(&Scene::within(kind, |work| below(work, " a  b "))));
+    each(ALL, |kind| named(kind, " a  b "));
 }
 
 #[test]
 fn a_directory_in_unicode() {
-    each(ALL, |kind| works(&Scene::within(kind, |work| below(work, "żółć 漢字 \u{1f980}"))));
+    each(ALL, |kind| named(kind, "żółć 漢字 \u{1f980}"));
 }
 
 #[test]
 fn a_directory_with_newlines_and_quotes() {
-    each(ALL, |kind| works(&Scene::within(kind, |work| below(work, "a\nb\"c'd"))));
+    each(ALL, |kind| named(kind, "a\nb\"c'd"));
 }
 
 #[test]
 fn a_directory_behind_a_link() {
+    let link = |work: &Path| {
+        let (real, link) = (below(work, "real"), work.join("link"));
+        symlink(&real, &link).expect("a link");
+        (real, link)
+    };
     each(ALL, |kind| {
-        works(&Scene::within(kind, |work| {
-            let link = work.join("link");
-            symlink(below(work, "real"), &link).expect("a link");
-            link
-        }));
+        // Agents write down where the kernel says they are; one might write the link.
+        works_in(&Scene::within(kind, |work| link(work).0), "link");
+        works(&Scene::within(kind, |work| link(work).1));
     });
 }
 
@@ -111,17 +150,55 @@ fn another_user_s_agent() {
     });
 }
 
-/// As in containers that show no locks of others, or none at all.
+/// What containers make of the list of locks: nothing, what nobody may read, or locks without
+/// saying whose they are.
+fn odd_locks(scene: &Scene) -> Vec<PathBuf> {
+    let locks = fs::read_to_string("/proc/locks").expect("Linux has it");
+    let whose = |pid: &str| {
+        let line = |line: &str| {
+            let mut words: Vec<&str> = line.split_whitespace().collect();
+            // A waiter has an arrow before its kind.
+            let at = if words.get(1) == Some(&"->") { 5 } else { 4 };
+            words[at] = pid;
+            words.join(" ") + "\n"
+        };
+        locks.lines().map(line).collect::<String>()
+    };
+    let work = scene.place.work();
+    let file = |name: &str, text: String, mode: u32| {
+        let path = work.join(name);
+        fs::write(&path, text).expect("our file");
+        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("our file");
+        path
+    };
+    vec![
+        file("nothing", String::new(), 0o444),
+        file("forbidden", String::new(), 0o000),
+        file("nobody", whose("0"), 0o444),
+        file("unknown", whose("-1"), 0o444),
+    ]
+}
+
+/// As in containers.
 #[test]
 fn a_machine_that_shows_no_locks() {
     each(ALL, |kind| {
         let mut scene = Scene::new(kind);
-        must("mount", &["--bind", "/dev/null", "/proc/locks"]);
-        let said = scene.said().expect("it is listed");
-        assert!(said.live || said.state == "unknown", "{said:?}");
+        let odd = odd_locks(&scene);
+        for locks in &odd {
+            let shown = Mounted::over(locks, Path::new("/proc/locks"));
+            let said = scene.said().expect("it is listed");
+            assert!(said.live || said.state == "unknown", "{}: {said:?}", locks.display());
+            drop(shown);
+        }
+        works(&scene);
         scene.holder.end();
-        let said = scene.said().expect("it is listed");
-        assert!(!said.live, "{said:?}");
+        for locks in &odd {
+            let shown = Mounted::over(locks, Path::new("/proc/locks"));
+            let said = scene.said().expect("it is listed");
+            assert!(!said.live, "{}: {said:?}", locks.display());
+            drop(shown);
+        }
     });
 }
 
@@ -141,22 +218,33 @@ fn a_machine_that_hides_the_processes_of_others() {
 fn an_agent_that_is_halted() {
     each(ALL, |kind| {
         let scene = Scene::new(kind);
-        scene.holder.process.signal(rustix::process::Signal::STOP);
+        let holder = scene.holder.process;
+        assert_eq!(scene.truth().row(&scene.id)["halted"], Value::Null);
+        holder.signal(rustix::process::Signal::STOP);
+        until("halted process", || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", holder.pid)).expect("it lives");
+            stat.contains(") T ").then_some(())
+        });
         works(&scene);
+        assert_eq!(scene.truth().row(&scene.id)["halted"], true);
+        let why = scene.place.ask(&["explain", &scene.id]).stdout;
+        assert!(why.contains(&format!("pid {} is halted", holder.pid)), "{why}");
     });
 }
 
 /// What a dead process had locked is locked by somebody who only looks at it.
 #[test]
 fn a_lock_that_an_innocent_took() {
-    use super::Kind;
     each(&[Kind::Codex, Kind::Copilot], |kind| {
         let mut scene = Scene::new(kind);
         let pid = scene.holder.process.pid.to_string();
         let lock = kind.part().keeps[0].trim_start_matches('+').replace("$$", &pid);
         scene.holder.end();
-        scene.innocent(Some(Path::new(&lock)));
-        let said = scene.said().expect("it is listed");
-        assert!(!said.live, "{said:?}");
+        let innocent = scene.innocent(Some(Path::new(&lock)));
+        let told = scene.truth();
+        let row = told.row(&scene.id);
+        let words = "which is not known to be such an agent";
+        assert_eq!(row["reason"], format!("locked by pid {}, {words}", innocent.pid), "{row:#}");
+        assert_eq!(told.rows[&scene.id], Said::new("unknown", None));
     });
 }

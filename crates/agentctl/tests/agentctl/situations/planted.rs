@@ -10,6 +10,9 @@ use std::{
     process::Command,
 };
 
+/// The directories below `/home/dev/work` in which captures were made.
+const DIRS: [&str; 4] = ["api", "web", "demo", "ws"];
+
 /// Copies what was captured; all below the home belongs to its user.
 pub(super) fn plant(home: &Place, part: &Part) {
     let from = part.captured();
@@ -62,7 +65,10 @@ struct Fresh {
 impl Fresh {
     fn file(&self, path: &Path) {
         let Ok(text) = fs::read_to_string(path) else { return }; // the log of a database
-        let fresh = self.text(&text);
+        let fresh = match path.extension().is_some_and(|end| end == "yaml") {
+            true => self.yaml(&text),
+            false => self.text(&text),
+        };
         if fresh != text {
             fs::write(path, fresh).expect("our file");
         }
@@ -107,12 +113,21 @@ impl Fresh {
         at.to_string().starts_with("2026-11-15").then(|| (at + self.by).as_millisecond())
     }
 
+    /// A path with odd letters stands in quotes there, as in JSON.
+    fn yaml(&self, text: &str) -> String {
+        let work = format!(" {}", json!(self.work.display().to_string()));
+        let text = DIRS.iter().fold(text.to_owned(), |text, dir| {
+            text.replace(&format!(" /home/dev/work/{dir}\n"), &format!("{work}\n"))
+        });
+        self.text(&text)
+    }
+
     fn text(&self, text: &str) -> String {
         let (mut work, home) = (self.work.display().to_string(), self.home.display().to_string());
         if text.starts_with('{') {
             work = json!(work).to_string().trim_matches('"').to_owned();
         }
-        let text = ["api", "web", "demo", "ws"].iter().fold(text.to_owned(), |text, dir| {
+        let text = DIRS.iter().fold(text.to_owned(), |text, dir| {
             text.replace(&format!("/home/dev/work/{dir}"), &work)
         });
         self.numbers(&self.moments(&text.replace("/home/dev", home.trim_end_matches('/'))))

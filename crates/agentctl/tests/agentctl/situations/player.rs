@@ -9,7 +9,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Opens and locks files, and becomes the program: `exec` keeps pid, start and locks.
+/// Opens and locks files, and becomes the program: `exec` keeps pid, start, locks, and which signals
+/// wait for ever.
 const BECOME: &str = r#"
 $^F = 255;
 my ($program, $keeps) = (shift, shift);
@@ -19,6 +20,12 @@ for (split /\x01/, $keeps) {
     open(my $file, '>>', $path) or die "$path: $!";
     flock($file, 2) or die if $how eq '+';
     push @kept, $file;
+}
+if (delete $ENV{DEAF}) {
+    require POSIX;
+    my $all = POSIX::SigSet->new;
+    $all->fillset;
+    POSIX::sigprocmask(POSIX::SIG_BLOCK(), $all) or die $!;
 }
 exec { $program } @ARGV or die;
 "#;
@@ -74,6 +81,13 @@ impl Drop for Player {
             let _ = child.wait();
         }
     }
+}
+
+/// The same for a player whom no signal ends but a kill: each that is sent to him can be seen to wait.
+pub(super) fn deaf(place: &Place, part: &Part) -> Command {
+    let mut command = playing(place, part, None);
+    command.env("DEAF", "1");
+    command
 }
 
 /// The call that becomes a player of this part, as this user or as that of the place.

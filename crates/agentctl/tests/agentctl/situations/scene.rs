@@ -4,7 +4,8 @@ use super::{
     cast::{Kind, Part},
     place::{self, Place},
     planted,
-    player::{Player, playing},
+    player::{Player, deaf, playing},
+    world::Mounted,
 };
 use crate::{
     home::Home,
@@ -41,6 +42,8 @@ pub(crate) struct Scene {
     /// What a real agent's model waits for.
     #[allow(dead_code, reason = "the model waits as long as it is there")]
     gate: Option<Gate>,
+    /// What is mounted below the home, for as long as the home is there.
+    pub(super) mounted: Vec<Mounted>,
     /// Last, so that it outlives who works in it.
     pub(crate) place: Place,
 }
@@ -71,8 +74,8 @@ impl Scene {
 
     fn of(kind: Kind, id: String, place: Place, holder: Player) -> Self {
         let (record, store) = (place.path(kind.part().record), place.path(kind.part().store));
-        let (others, innocents, gate) = (Vec::new(), Vec::new(), None);
-        Self { kind, id, record, store, holder, others, innocents, gate, place }
+        let (others, innocents, gate, mounted) = (Vec::new(), Vec::new(), None, Vec::new());
+        Self { kind, id, record, store, holder, others, innocents, gate, mounted, place }
     }
 
     /// It is played, and not real.
@@ -115,7 +118,7 @@ impl Scene {
             keep = format!("+{}", path.display());
             part.keeps = Vec::leak(vec![&*keep.leak()]);
         }
-        let player = Player::start(&mut playing(&self.place, &part, None), part.program);
+        let player = Player::start(&mut deaf(&self.place, &part), part.program);
         let process = player.process;
         self.innocents.push(player);
         process

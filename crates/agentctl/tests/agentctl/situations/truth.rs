@@ -1,6 +1,6 @@
 //! What must be true in every situation.
 
-use super::Scene;
+use super::{Scene, cast::ALL};
 use crate::kills::Process;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -35,7 +35,17 @@ pub(crate) struct Told {
     /// By id, or by `pid:N`.
     pub(crate) rows: BTreeMap<String, Said>,
     /// What could not be read, and why.
-    pub(crate) problems: Vec<String>,
+    pub(crate) problems: Vec<Value>,
+    /// The whole answer.
+    pub(crate) list: Value,
+}
+
+impl Told {
+    /// What is said of one in full.
+    pub(crate) fn row(&self, id: &str) -> &Value {
+        let mut rows = self.list["sessions"].as_array().expect("sessions").iter();
+        rows.find(|row| row["id"] == id).unwrap_or_else(|| panic!("{id} is not in {:#}", self.list))
+    }
 }
 
 /// How often the faces of a real agent's session may disagree.
@@ -56,20 +66,17 @@ impl Scene {
         let answer = self.place.ask(&["list", "--since", "all", "--json", "--timeout", "none"]);
         let list = answer.json();
         let rows = list["sessions"].as_array().expect("sessions").clone();
-        let problems: Vec<String> = list["problems"]
-            .as_array()
-            .map(|all| all.iter().map(Value::to_string).collect())
-            .unwrap_or_default();
+        let problems = list["problems"].as_array().cloned().unwrap_or_default();
         let code = if problems.is_empty() { 0 } else { 8 };
         assert_eq!(answer.code, Some(code), "{answer:#?}");
-        let mut told = Told { rows: BTreeMap::new(), problems };
+        let mut told = Told { rows: BTreeMap::new(), problems, list };
         for row in &rows {
             let twice = told.rows.insert(name(row), Said::of(row));
-            assert!(twice.is_none(), "listed twice: {list:#}");
+            assert!(twice.is_none(), "listed twice: {:#}", told.list);
             self.is_true(row);
             self.agrees(row)?;
         }
-        self.shows_who_lives(&list);
+        self.shows_who_lives(&told.list);
         self.shows_what_is_open(&rows)?;
         self.harmed_nobody();
         Ok(told)
@@ -116,22 +123,24 @@ impl Scene {
 
     /// Whoever lives and is told by its name is listed, or named as who may have a session.
     fn shows_who_lives(&self, list: &Value) {
-        let others = self.others.iter().map(|(id, player)| (player, id.is_some()));
-        for (player, guest) in others.chain([(&self.holder, false)]) {
+        let others = self.others.iter().map(|(id, player)| {
+            let guest = ALL.iter().find(|kind| *id == Some(kind.part().id));
+            (player, *guest.unwrap_or(&self.kind), guest.is_some())
+        });
+        for (player, kind, guest) in others.chain([(&self.holder, self.kind, false)]) {
             let process = player.process;
             if !process.lives() {
                 continue;
             }
             let rows = list["sessions"].as_array().expect("sessions").iter();
-            let pid = process.pid.to_string();
             let named = |row: &Value| {
                 let reason = row["reason"].as_str().unwrap_or_default();
-                let words = reason.split(|c: char| !c.is_ascii_digit());
-                row["pid"] == process.pid || words.into_iter().any(|word| word == pid)
+                let there = row["pid"] == process.pid || names(reason, process.pid);
+                there && row["agent"] == kind.name()
             };
             let theirs = self.theirs(process);
             let shown = rows.clone().any(named);
-            let expected = (guest || self.kind.is_told_by_name()) && !theirs;
+            let expected = (guest || kind.is_told_by_name()) && !theirs;
             assert!(shown || !expected, "{process:?} lives and is not shown: {list:#}");
             assert!(!(shown && theirs), "another user's {process:?} is shown: {list:#}");
         }
@@ -180,6 +189,13 @@ impl Scene {
     pub(crate) fn said(&self) -> Option<Said> {
         self.truth().rows.remove(&self.id)
     }
+}
+
+/// The words tell of this pid: `pid 7`, or one of `pid 6 or 7`.
+fn names(reason: &str, pid: u32) -> bool {
+    let listed = reason.split("pid ").skip(1).flat_map(|rest| rest.split(" or "));
+    let number = |word: &str| word.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    listed.into_iter().any(|word| number(word) == Some(pid))
 }
 
 fn name(row: &Value) -> String {

@@ -6,8 +6,9 @@ use std::{
     any, env,
     fs::OpenOptions,
     io::Write,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    time::Instant,
+    thread,
 };
 
 /// The variable that says inside for which agent the world was made.
@@ -35,14 +36,23 @@ pub(crate) fn within<F: Fn(Kind)>(more: &[&str], agents: &[Kind], situation: F) 
         situation(*kind.expect("the world was made for one of these"));
         return;
     }
+    possible(name, more);
     let told = |kind: &Kind| Some(format!("{}:\n{}", kind.name(), failure(name, more, *kind)?));
     let failed: Vec<String> = agents.iter().filter_map(told).collect();
     assert!(failed.is_empty(), "{name} fails for {}", failed.join("\n"));
 }
 
+/// Fails in one sentence, and not once for each agent, where no world can be made.
+fn possible(name: &str, more: &[&str]) {
+    let probe = around(name, more).arg("true").output();
+    let output = probe.unwrap_or_else(|why| panic!("a world needs `unshare` of util-linux: {why}"));
+    let right = "the right to make namespaces (CAP_SYS_ADMIN, or user namespaces for everybody)";
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "no world can be made without {right}: {}", why.trim_end());
+}
+
 /// Runs one, and writes down what came of it where somebody collects that; says why it failed.
 fn failure(name: &str, more: &[&str], kind: Kind) -> Option<String> {
-    let began = Instant::now();
     let output = world(name, more).env(INSIDE, kind.name()).output().expect("unshare");
     // A name that no test has would run none, and succeed.
     let ran = String::from_utf8_lossy(&output.stdout).contains("test result: ok. 1 passed");
@@ -50,7 +60,6 @@ fn failure(name: &str, more: &[&str], kind: Kind) -> Option<String> {
     if let Some(file) = env::var_os(PROOF) {
         let line = json!({
             "situation": name.rsplit("::").next(), "agent": kind.name(), "failure": failure,
-            "ms": u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         let file = OpenOptions::new().append(true).create(true).open(file);
         let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
@@ -59,8 +68,8 @@ fn failure(name: &str, more: &[&str], kind: Kind) -> Option<String> {
     failure
 }
 
-/// The call of this very test in a world.
-fn world(name: &str, more: &[&str]) -> Command {
+/// The call of whatever comes behind it in a world.
+fn around(name: &str, more: &[&str]) -> Command {
     let mut unshare = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
         unshare.args(["--user", "--map-root-user"]);
@@ -70,8 +79,15 @@ fn world(name: &str, more: &[&str]) -> Command {
     if name.contains("::real_") || !rustix::process::geteuid().is_root() {
         unshare.args(["setpriv", "--bounding-set", LESS]);
     }
+    unshare.stdin(Stdio::null());
+    unshare
+}
+
+/// The call of this very test in a world.
+fn world(name: &str, more: &[&str]) -> Command {
+    let mut unshare = around(name, more);
     unshare.args(["sh", "-c", FIRST, "first"]).arg(env::current_exe().expect("a test"));
-    unshare.args([name, "--exact", "--include-ignored", "--nocapture"]).stdin(Stdio::null());
+    unshare.args([name, "--exact", "--include-ignored", "--nocapture"]);
     unshare
 }
 
@@ -86,4 +102,29 @@ fn words(output: &Output) -> String {
 pub(super) fn must(program: &str, words: &[&str]) {
     let output = Command::new(program).args(words).output().expect("a program");
     assert!(output.status.success(), "{program} {words:?}: {output:?}");
+}
+
+/// A file system that is there until this value is not: what holds its place can be removed then.
+pub(crate) struct Mounted(PathBuf);
+
+impl Mounted {
+    /// Memory as a disk, with these options.
+    pub(super) fn memory(options: &str, at: &Path) -> Self {
+        must("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &at.to_string_lossy()]);
+        Self(at.to_owned())
+    }
+
+    /// A file in the place of another.
+    pub(super) fn over(file: &Path, at: &Path) -> Self {
+        must("mount", &["--bind", &file.to_string_lossy(), &at.to_string_lossy()]);
+        Self(at.to_owned())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg("--lazy").arg(&self.0).status();
+        let done = unmounted.is_ok_and(|status| status.success());
+        assert!(done || thread::panicking(), "{} stays mounted", self.0.display());
+    }
 }
