@@ -37,7 +37,7 @@ const FACES: &[&[&str]] = &[
 ];
 
 /// The receipt of a launch of a session in this process.
-fn receipt(name: &str, session: &str, process: Process) -> Value {
+pub(super) fn receipt(name: &str, session: &str, process: Process) -> Value {
     json!({
         "schema": 1, "launch": name, "agent": "claude-code", "session": session,
         "log": format!("/{name}.log"), "at": days(0),

@@ -3,7 +3,7 @@
 use super::{
     Scene,
     cast::{ALL, Kind, REAL},
-    each, planted,
+    each, ours, planted,
     scene::Heir,
     situation,
     stores::{ended, works},
@@ -15,7 +15,6 @@ use crate::{
     kills::Process,
     support::uuid,
 };
-use serde_json::json;
 use std::{
     fs::{self, File},
     time::{Duration, SystemTime},
@@ -90,25 +89,29 @@ fn a_zombie_that_nobody_collects() {
     });
 }
 
-/// Makes all that is recorded a day older than it is.
+/// Makes all that is recorded, and what we noted, a day older than it is.
 fn age(scene: &Scene) {
     let day = Duration::from_secs(24 * 60 * 60);
-    let mut todo = vec![scene.store.clone()];
+    let mut todo = vec![scene.store.clone(), scene.place.path(".local/state/agentctl")];
     while let Some(path) = todo.pop() {
         if path.is_dir() {
             todo.extend(fs::read_dir(&path).expect("ours").flatten().map(|entry| entry.path()));
-        } else {
+        } else if path.is_file() {
             let file = File::options().append(true).open(&path).expect("our file");
             file.set_modified(SystemTime::now() - day).expect("a time");
         }
     }
 }
 
+/// We saw it work, and noted its launch; then we were away.
 #[test]
 fn a_day_later() {
     each(ALL, |kind| {
         for heir in [Heir::Innocent, Heir::Another] {
             let mut scene = Scene::new(kind);
+            works(&scene);
+            receipt(&scene, scene.holder.process, &boot());
+            works(&scene);
             let heir = (heir, scene.recycle(heir));
             planted::plant(&scene.place, kind.part()); // as it was written a day ago
             age(&scene);
@@ -137,7 +140,8 @@ fn a_restart_of_the_machine() {
             planted::plant(&scene.place, kind.part()); // as it was written before
             age(&scene);
             receipt(&scene, process, &before);
-            if heir == Heir::Innocent {
+            // A claude of the very pid and start that the file of another names is taken for it.
+            if heir == Heir::Innocent || kind != Kind::Claude {
                 claimed(&scene, process);
             }
             let id = scene.place.work().join("boot_id");
@@ -155,15 +159,16 @@ fn a_restart_of_the_machine() {
 
 /// What the agent wrote down a day ago names, by chance, just this process.
 fn claimed(scene: &Scene, process: Process) {
-    let Some(path) = planted::claim(&scene.place, scene.kind.part(), process.pid, process.start)
-    else {
+    let Some(path) = planted::claim(&scene.place, scene.kind, process) else {
         return;
     };
     let mut value: serde_json::Value =
         serde_json::from_slice(&fs::read(&path).expect("ours")).expect("JSON");
     match scene.kind {
         Kind::Claude => value["startedAt"] = 1_794_767_035_203_u64.into(),
-        _ => value["createdAt"] = "2026-11-15T22:01:45.866Z".into(),
+        Kind::Codex | Kind::OpenCode | Kind::Pi | Kind::Gemini | Kind::Copilot | Kind::OpenClaw => {
+            value["createdAt"] = "2026-11-15T22:01:45.866Z".into()
+        }
     }
     fs::write(path, value.to_string()).expect("our file");
 }
@@ -172,11 +177,10 @@ fn claimed(scene: &Scene, process: Process) {
 fn receipt(scene: &Scene, process: Process, boot: &str) {
     let dir = scene.place.path(".local/state/agentctl/launches");
     fs::create_dir_all(&dir).expect("a folder");
-    let value = json!({
-        "schema": 1, "launch": "01a1e06a", "agent": scene.kind.name(), "session": scene.id,
-        "log": dir.join("01a1e06a.log"), "at": days(-1),
-        "process": {"pid": process.pid, "start": process.start, "boot": boot},
-    });
+    let mut value = ours::receipt("01a1e06a", &scene.id, process);
+    value["agent"] = scene.kind.name().into();
+    value["at"] = days(-1).into();
+    value["process"]["boot"] = boot.into();
     fs::write(dir.join("01a1e06a.json"), value.to_string()).expect("our file");
     planted::give(&scene.place);
 }

@@ -1,6 +1,10 @@
 //! Puts a captured session into a home, as if it had been written there just now.
 
-use super::{cast::Part, place::Place};
+use super::{
+    cast::{Kind, Part},
+    place::Place,
+};
+use crate::kills::Process;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, types::Value};
 use serde_json::json;
@@ -37,12 +41,15 @@ pub(super) fn freshen(home: &Place, part: &Part, work: &Path) {
     let fresh = Fresh { home: home.path(""), work: work.to_owned(), by };
     let mut files = Vec::new();
     walk(&home.path(part.store), &mut files);
-    for path in files {
-        match path.extension().is_some_and(|end| end == "db" || end == "sqlite") {
-            true => fresh.rows(&path),
-            false => fresh.file(&path),
-        }
-    }
+    let changes = |path: &PathBuf| match path.extension() {
+        Some(end) if end == "db" || end == "sqlite" => fresh.rows(path),
+        Some(_) | None => fresh.file(path),
+    };
+    let changed: Vec<PathBuf> = files.into_iter().filter(changes).collect();
+    assert!(
+        changed.contains(&home.path(part.record)),
+        "the session is old: only {changed:?} are new"
+    );
     give(home);
 }
 
@@ -63,18 +70,23 @@ struct Fresh {
 }
 
 impl Fresh {
-    fn file(&self, path: &Path) {
-        let Ok(text) = fs::read_to_string(path) else { return }; // the log of a database
+    /// Says whether anything in it changed.
+    fn file(&self, path: &Path) -> bool {
+        let Ok(text) = fs::read_to_string(path) else { return false }; // the log of a database
         let fresh = match path.extension().is_some_and(|end| end == "yaml") {
             true => self.yaml(&text),
             false => self.text(&text),
         };
-        if fresh != text {
+        let changed = fresh != text;
+        if changed {
             fs::write(path, fresh).expect("our file");
         }
+        changed
     }
 
-    fn rows(&self, path: &Path) {
+    /// Says whether any of them changed.
+    fn rows(&self, path: &Path) -> bool {
+        let mut changed = false;
         let database = Connection::open(path).expect("a database");
         let names = |sql: &str| -> Vec<String> {
             let mut query = database.prepare(sql).expect("a query");
@@ -91,10 +103,12 @@ impl Fresh {
                 for (row, value) in rows {
                     if let Some(fresh) = self.value(&value) {
                         database.execute(&set, (fresh, row)).expect("our database");
+                        changed = true;
                     }
                 }
             }
         }
+        changed
     }
 
     fn value(&self, value: &Value) -> Option<Value> {
@@ -165,8 +179,9 @@ fn replaced(text: &str, begin: &str, with: impl Fn(&str) -> Option<(usize, Strin
 }
 
 /// Writes down a process where the agent itself does.
-pub(super) fn claim(home: &Place, part: &Part, pid: u32, start: u64) -> Option<PathBuf> {
-    let place = part.claim?;
+pub(super) fn claim(home: &Place, kind: Kind, process: Process) -> Option<PathBuf> {
+    let Process { pid, start } = process;
+    let place = kind.part().claim?;
     let path = home.path(place.replace("$$", &pid.to_string()));
     let dir = path.parent().expect("a folder");
     let text = match fs::read_dir(dir).into_iter().flatten().flatten().next() {
@@ -179,10 +194,12 @@ pub(super) fn claim(home: &Place, part: &Part, pid: u32, start: u64) -> Option<P
     };
     let mut value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let written = Timestamp::now() - SignedDuration::from_secs(5); // longer than a throwaway id lasts
-    let more = match part.program {
-        "claude" => json!({"pid": pid, "procStart": start.to_string(),
+    let more = match kind {
+        Kind::Claude => json!({"pid": pid, "procStart": start.to_string(),
             "startedAt": written.as_millisecond()}),
-        _ => json!({"pid": pid, "startTime": start, "createdAt": written.to_string()}),
+        Kind::Codex | Kind::OpenCode | Kind::Pi | Kind::Gemini | Kind::Copilot | Kind::OpenClaw => {
+            json!({"pid": pid, "startTime": start, "createdAt": written.to_string()})
+        }
     };
     value.as_object_mut().expect("an object").extend(more.as_object().expect("it is").clone());
     fs::create_dir_all(dir).expect("our folder");

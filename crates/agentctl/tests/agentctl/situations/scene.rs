@@ -159,7 +159,6 @@ fn enter(place: &Place, kind: Kind, dir: &Path) -> Player {
     // Starts are told in hundredths of a second: it is seen to be older than what it wrote.
     until("older process", || (now() > holder.process.start + 3).then_some(()));
     planted::freshen(place, part, dir);
-    let (pid, start) = (holder.process.pid, holder.process.start);
-    planted::claim(place, part, pid, start);
+    planted::claim(place, kind, holder.process);
     holder
 }
