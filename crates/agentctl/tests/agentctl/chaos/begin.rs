@@ -54,7 +54,7 @@ impl World {
         let (dir, label) = (self.dir(wish.dir), self.label());
         let words = wish.words(&dir, &label);
         let answer = self.ask(&words.iter().map(String::as_str).collect::<Vec<_>>());
-        let births = self.births();
+        let births = self.born_of(&answer);
         let of_key = |life: &&Life| wish.key.is_some() && life.key == wish.key;
         let same = self.lives.iter().filter(of_key).collect::<Vec<_>>();
         let lost = same.iter().any(|life| life.receipt != Paper::Good);
@@ -68,6 +68,14 @@ impl World {
             None if lost => self.adopt(&births, wish, &label),
             None => self.launched(&answer, &births, wish, &label),
         }
+    }
+
+    /// Who was born of a call that is over. One that succeeds may do so before its agent has said what it is.
+    fn born_of(&mut self, answer: &Answer) -> Vec<Birth> {
+        if answer.code != Some(0) || answer.json()["reused"] == true {
+            return self.births();
+        }
+        until("birth by a launch", || Some(self.births()).filter(|births| !births.is_empty()))
     }
 
     fn launched(&mut self, answer: &Answer, births: &[Birth], wish: &Wish, label: &str) {
@@ -205,7 +213,7 @@ impl World {
         let life = &self.lives[at];
         let (id, slot, lived) = (life.id.clone(), life.dir, life.lives());
         let answer = self.ask(&["resume", &id, "-p", "go", "--json"]);
-        let births = self.births();
+        let births = self.born_of(&answer);
         let spoiled = self.lives[at].spoiled;
         if lived || self.state.is_some() || self.is_faulty(self.lives[at].kind) {
             return nothing(&answer, &births, "it lives, or nobody can tell");

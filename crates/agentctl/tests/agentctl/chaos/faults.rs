@@ -7,7 +7,7 @@ use super::{
 };
 use std::{
     fs::{self, OpenOptions, Permissions},
-    io::Write,
+    io::{self, Write},
     os::unix::fs::{MetadataExt, PermissionsExt, chown},
     path::{Path, PathBuf},
 };
@@ -51,14 +51,11 @@ fn befalls(path: &Path, fault: Fault) {
     }
 }
 
-fn mended(path: &Path, fault: Fault) {
+fn mended(path: &Path, fault: Fault) -> io::Result<()> {
     match fault {
-        Fault::Away => fs::rename(away(path), path).expect("nobody made another"),
-        Fault::Closed | Fault::Fixed => mode(path, 0o700),
-        Fault::Replaced => {
-            fs::remove_file(path).expect("ours");
-            fs::rename(away(path), path).expect("nobody made another");
-        }
+        Fault::Away => fs::rename(away(path), path),
+        Fault::Closed | Fault::Fixed => fs::set_permissions(path, Permissions::from_mode(0o700)),
+        Fault::Replaced => fs::remove_file(path).and_then(|()| fs::rename(away(path), path)),
     }
 }
 
@@ -98,16 +95,21 @@ impl World {
 
     /// All is as it was before, but for what is in files.
     pub(super) fn mend(&mut self) {
+        let failed: Vec<io::Error> = self.undo();
+        assert!(failed.is_empty(), "nobody made another: {failed:?}");
+    }
+
+    /// The same, with what came in its way: one that is dropped because something is wrong may not fail again.
+    pub(super) fn undo(&mut self) -> Vec<io::Error> {
+        let mut done = Vec::new();
         for kind in KINDS {
-            if let Some(fault) = self.stores.remove(kind.command()) {
-                mended(&self.store(kind), fault);
-            }
+            let fault = self.stores.remove(kind.command());
+            done.extend(fault.map(|fault| mended(&self.store(kind), fault)));
         }
         if let Some(fault) = self.state.take() {
-            for dir in self.state_dirs(fault) {
-                mended(&dir, fault);
-            }
+            done.extend(self.state_dirs(fault).iter().map(|dir| mended(dir, fault)));
         }
+        done.into_iter().filter_map(Result::err).collect()
     }
 
     pub(super) fn spoil(&mut self, at: usize, file: File, harm: Harm) {

@@ -194,9 +194,10 @@ impl World {
         });
         killed(&mut child);
         let life = &mut self.lives[at];
-        // Whoever still obeys was not signalled.
-        if life.ordered(&home, "nothing") {
-            life.obeyed(&home);
+        // Whoever still obeys was not signalled. Whoever hears nothing any more is on its way out.
+        match life.ordered(&home, "nothing") {
+            true => life.obeyed(&home),
+            false => until("end of an agent", || (!life.lives()).then_some(())),
         }
         if !life.lives() {
             life.gone(None, paper);

@@ -221,7 +221,7 @@ fn innocent(home: &Home, name: &str) -> (Child, Process) {
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.mend(); // else not all can be removed
+        let _ = self.undo(); // else not all can be removed
         let children = self.innocents.iter_mut().map(|(child, _)| child);
         for child in children.chain(self.daemon.as_mut()) {
             let _ = child.kill(); // ours, and not collected
