@@ -51,7 +51,7 @@ fn played(steps: &[Step], tally: &mut Tally, at: &Cell<usize>) {
     for (number, step) in steps.iter().enumerate() {
         at.set(number + 1);
         world.play(*step);
-        tally.step(step);
+        tally.step(step, world.skipped);
         world.holds(false);
     }
     world.mend();
@@ -59,7 +59,7 @@ fn played(steps: &[Step], tally: &mut Tally, at: &Cell<usize>) {
         world.end(at);
     }
     world.holds(true);
-    tally.checks += world.checks;
+    tally.checks += world.checks.get();
     tally.sessions += world.lives.len();
 }
 

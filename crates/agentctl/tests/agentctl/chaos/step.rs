@@ -53,6 +53,7 @@ pub(super) enum File {
     Record,
     Receipt,
     Exit,
+    Stop,
     Budget,
 }
 
@@ -239,7 +240,8 @@ fn harm() -> impl Strategy<Value = Harm> {
 }
 
 fn harmed() -> impl Strategy<Value = Step> {
-    let files = vec![File::Record, File::Record, File::Receipt, File::Exit, File::Budget];
+    let files =
+        vec![File::Record, File::Record, File::Receipt, File::Exit, File::Stop, File::Budget];
     let spoil = (any::<u8>(), prop::sample::select(files), harm())
         .prop_map(|(who, file, harm)| Step::Spoil { who, file, harm });
     let stores = prop::sample::select(vec![Fault::Away, Fault::Closed]);
