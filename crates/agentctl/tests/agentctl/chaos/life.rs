@@ -39,7 +39,7 @@ pub(super) enum Stopped {
     Yes,
 }
 
-/// A session.
+/// A session that the driver began, with what is true of it.
 pub(super) struct Life {
     pub(super) kind: Kind,
     pub(super) id: String,

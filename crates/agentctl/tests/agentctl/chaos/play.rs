@@ -75,7 +75,22 @@ impl World {
             Step::Budget { .. } => self.budget(at),
             Step::Recycle { .. } => self.recycle(at),
             Step::Spoil { file, harm, .. } => self.spoil(at, file, harm),
-            other => panic!("{other:?} is about nobody"),
+            Step::Launch { .. }
+            | Step::LaunchKilled { .. }
+            | Step::Run { .. }
+            | Step::Lock { .. }
+            | Step::Unlock { .. }
+            | Step::FuseSet { .. }
+            | Step::FuseCancel { .. }
+            | Step::Prune
+            | Step::Daemon
+            | Step::DaemonKilled
+            | Step::SpoilLock { .. }
+            | Step::SpoilFuse { .. }
+            | Step::Store { .. }
+            | Step::State { .. }
+            | Step::Cache
+            | Step::Mend => panic!("{step:?} is about nobody"),
         }
     }
 

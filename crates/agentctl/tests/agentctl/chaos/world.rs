@@ -47,7 +47,9 @@ pub(super) struct World {
     pub(super) fuses: BTreeMap<String, Intent>,
     /// By session.
     pub(super) budgets: BTreeMap<String, Intent>,
+    /// What befell the store of an agent, by its command.
     pub(super) stores: BTreeMap<&'static str, Fault>,
+    /// What befell the directory of our own state.
     pub(super) state: Option<Fault>,
     /// Files that the driver spoiled: records, receipts, intents.
     pub(super) spoiled: BTreeSet<PathBuf>,
