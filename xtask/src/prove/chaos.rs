@@ -23,7 +23,8 @@ struct Figures {
     seconds: u64,
     sequences: u64,
     sessions: u64,
-    steps: BTreeMap<String, u64>,
+    /// Done, and not done.
+    steps: BTreeMap<String, [u64; 2]>,
     checks: u64,
     wrong: Vec<String>,
 }
@@ -46,7 +47,7 @@ pub(super) fn run(root: &Path) -> Outcome<()> {
 }
 
 fn page(head: &Head, figures: &Figures) -> String {
-    let steps: u64 = figures.steps.values().sum();
+    let steps: u64 = figures.steps.values().map(|[done, _]| done).sum();
     let mut page = format!(
         "# What is said in chaos\n\n\
          Made by `cargo xtask prove --full --part chaos` on {}, {}, after commit {}, with seed {}: {} wrong.\n\n\
@@ -57,7 +58,7 @@ fn page(head: &Head, figures: &Figures) -> String {
          `unknown` only after a fault that explains it; labels, keys, locks, fuses and budgets are there, or the file that \
          was destroyed is named; `stop` does not succeed while the process lives; a key or a taken directory makes no second \
          session; a live session is not resumed; innocents sleep on. A step for which nobody is there does nothing, and is \
-         counted. How: `crates/agentctl/tests/agentctl/chaos`; what was found is in its `found.jsonl`.\n\n\
+         counted apart. How: `crates/agentctl/tests/agentctl/chaos`; what was found is in its `found.jsonl`.\n\n\
          | | |\n| --- | --- |\n| seconds | {} |\n| sequences | {} |\n| sessions | {} |\n| steps | {steps} |\n\
          | comparisons with the truth | {} |\n",
         head.date,
@@ -70,9 +71,9 @@ fn page(head: &Head, figures: &Figures) -> String {
         figures.sessions,
         figures.checks,
     );
-    page.push_str("\n| step | played |\n| --- | --- |\n");
-    for (step, count) in &figures.steps {
-        let _ = writeln!(page, "| {step} | {count} |");
+    page.push_str("\n| step | done | not done |\n| --- | --- | --- |\n");
+    for (step, [done, skipped]) in &figures.steps {
+        let _ = writeln!(page, "| {step} | {done} | {skipped} |");
     }
     if !figures.wrong.is_empty() {
         page.push_str("\n## What was wrong\n\n");
@@ -101,14 +102,14 @@ mod tests {
             seconds: 9,
             sequences: 2,
             sessions: 3,
-            steps: BTreeMap::from([("launch".to_owned(), 4), ("mend".to_owned(), 1)]),
+            steps: BTreeMap::from([("launch".to_owned(), [4, 1]), ("mend".to_owned(), [1, 0])]),
             checks: 8,
             wrong: vec!["one\n two".to_owned()],
         };
         let page = page(&head, &figures);
         assert!(page.contains("with seed 5: 1 wrong"), "{page}");
         assert!(page.contains("| steps | 5 |\n"), "{page}");
-        assert!(page.contains("| launch | 4 |\n"), "{page}");
+        assert!(page.contains("| launch | 4 | 1 |\n"), "{page}");
         assert!(page.ends_with("\n- one two\n"), "{page}");
     }
 }

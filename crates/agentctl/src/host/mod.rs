@@ -12,6 +12,7 @@ mod hold;
 mod linux;
 mod listen;
 mod machine;
+mod names;
 mod peer;
 #[cfg(target_os = "linux")]
 mod pidfd;
@@ -31,11 +32,12 @@ pub(crate) use hold::{hold, release};
 pub(crate) use linux::Proc;
 pub(crate) use listen::Listening;
 pub(crate) use machine::{Machine, Native};
+pub(crate) use names::{launch_name, stop_name};
 pub(crate) use peer::{dial, other_end};
 #[cfg(target_os = "linux")]
 use pidfd::Handle;
 pub(crate) use portable::Portable;
 pub(crate) use put_off::PutOff;
-pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one, stop_name};
+pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one};
 pub(crate) use servers::Patience;
 pub(crate) use watch::{Change, Part, Reach, Watch};

@@ -3,7 +3,11 @@
 
 #[cfg(target_os = "linux")]
 use super::linux::boot;
-use super::{Refused, portable};
+use super::{
+    Refused,
+    names::{is_ours, stop_name},
+    portable,
+};
 use crate::read;
 use agentctl_core::{
     host::Kernel,
@@ -15,7 +19,7 @@ use rustix::{
     fs::{FlockOperation, flock},
     io::Errno,
 };
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
@@ -101,7 +105,7 @@ impl Receipts {
         let own = |one: &Launched| one.schema == SCHEMA && named(one);
         let [json, exit] = ["json", "exit"].map(|kind| stem.with_extension(kind));
         let Some(mut launch) = self.read_one::<Launched>(&json).filter(own) else {
-            self.unfinished(group, now);
+            self.unfinished(&json, group, now);
             return None;
         };
         let exit = self.read_one::<Exit>(&exit);
@@ -111,7 +115,7 @@ impl Receipts {
             self.goes(group, "its process is gone, and its time is over");
             return None;
         }
-        launch.runs = runs(stem, &launch, kernel);
+        launch.runs = self.runs(stem, &launch, kernel);
         Some(launch)
     }
 
@@ -122,13 +126,17 @@ impl Receipts {
         match found.filter(|stop| stop.schema == SCHEMA && named(stop)) {
             Some(stop) if stop.is_stale(now) => self.goes(group, "its time is over"),
             Some(stop) => return Some(stop),
-            None => self.unfinished(group, now),
+            None => self.unfinished(path, group, now),
         }
         None
     }
 
-    /// What is no receipt goes once nobody can be writing it any more. What is another's stays.
-    fn unfinished(&mut self, group: &[PathBuf], now: Timestamp) {
+    /// What is no receipt goes once nobody can be writing it any more. What is another's stays, and so does one that
+    /// was destroyed: with it would go that something is lost, and the session may still live.
+    fn unfinished(&mut self, receipt: &Path, group: &[PathBuf], now: Timestamp) {
+        if self.lost.iter().any(|(path, _)| path == receipt) {
+            return;
+        }
         if group.iter().all(|path| read::is_left(path, now, UNFINISHED)) {
             self.goes(group, "it belongs to no receipt");
         }
@@ -141,16 +149,42 @@ impl Receipts {
     /// The receipt in a file; where it is one that was destroyed, that is noted.
     fn read_one<T: DeserializeOwned>(&mut self, path: &Path) -> Option<T> {
         let read = read::whole(path);
-        let why = read.as_ref().err().and_then(destroyed).filter(|_| is_ours(path));
+        let why =
+            read.as_ref().err().filter(|_| is_ours(path)).and_then(|why| destroyed(path, why));
         self.lost.extend(why.map(|why| (path.to_owned(), why)));
         read.ok()
+    }
+
+    /// What became of the hooks of a launch.
+    fn runs(&mut self, stem: &Path, launch: &Launched, kernel: &dyn Kernel) -> Runs {
+        let Some(hooks) = &launch.hooks else { return Runs::default() };
+        let mut run = |name: HookName| {
+            let ran = self.read_one::<Ran>(&stem.with_extension(name.name()));
+            match ran.filter(|ran| ran.schema == SCHEMA) {
+                Some(Ran { end: Some(end), at, by, schema }) => {
+                    Run::Ended(Ran { end: None, at, by, schema }, end)
+                }
+                Some(ran) if lives(&ran.by, kernel) => Run::Running(ran),
+                Some(ran) => Run::Lost(ran),
+                None => match name {
+                    HookName::OnCreate => Run::NotRun,
+                    HookName::OnComplete if hooks.on_complete.is_none() => Run::NotRun,
+                    HookName::OnComplete if is_watched(&stem.with_extension("log")) => Run::Waiting,
+                    HookName::OnComplete => Run::NotRun,
+                },
+            }
+        };
+        Runs { on_create: run(HookName::OnCreate), on_complete: run(HookName::OnComplete) }
     }
 
     /// Files by the first part of their names: a receipt, and what belongs to it.
     fn groups(&mut self, dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
         let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         let entries = fs::read_dir(dir);
-        let why = entries.as_ref().err().filter(|why| why.kind() != io::ErrorKind::NotFound);
+        // Below what never was a directory nothing was ever kept.
+        let is_there = dir.parent().is_some_and(|state| fs::symlink_metadata(state).is_ok());
+        let lost = |why: &&io::Error| why.kind() != io::ErrorKind::NotFound && is_there;
+        let why = entries.as_ref().err().filter(lost);
         self.lost.extend(why.map(|why| (dir.to_owned(), why.to_string())));
         let entries = entries.into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())) {
@@ -162,37 +196,10 @@ impl Receipts {
     }
 }
 
-/// What became of the hooks of a launch.
-fn runs(stem: &Path, launch: &Launched, kernel: &dyn Kernel) -> Runs {
-    let Some(hooks) = &launch.hooks else { return Runs::default() };
-    let run = |name: HookName| {
-        let ran = one::<Ran>(&stem.with_extension(name.name()));
-        match ran.filter(|ran| ran.schema == SCHEMA) {
-            Some(Ran { end: Some(end), at, by, schema }) => {
-                Run::Ended(Ran { end: None, at, by, schema }, end)
-            }
-            Some(ran) if lives(&ran.by, kernel) => Run::Running(ran),
-            Some(ran) => Run::Lost(ran),
-            None => match name {
-                HookName::OnCreate => Run::NotRun,
-                HookName::OnComplete if hooks.on_complete.is_none() => Run::NotRun,
-                HookName::OnComplete if is_watched(&stem.with_extension("log")) => Run::Waiting,
-                HookName::OnComplete => Run::NotRun,
-            },
-        }
-    };
-    Runs { on_create: run(HookName::OnCreate), on_complete: run(HookName::OnComplete) }
-}
-
 /// The agent's parent holds on to the log as long as it lives.
 fn is_watched(log: &Path) -> bool {
     let lock = |log| flock(log, FlockOperation::NonBlockingLockShared);
     read::open(log).is_ok_and(|log| lock(log) == Err(Errno::WOULDBLOCK))
-}
-
-/// What the receipt of a stop of this process is called.
-pub(crate) fn stop_name(key: &ProcKey) -> String {
-    format!("{}-{}.json", key.pid, key.start)
 }
 
 fn is_alive(launch: &Launched, kernel: &dyn Kernel) -> bool {
@@ -212,20 +219,28 @@ fn lives(key: &ProcKey, kernel: &dyn Kernel) -> bool {
     kernel.began(key.pid, key.start).map_or(true, |found| found.is_some())
 }
 
-/// A name that only we give: of a launch, or of a stop.
-fn is_ours(path: &Path) -> bool {
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let launch = stem.len() == 12 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    launch || stem.split_once('-').is_some_and(|(pid, start)| is_number(pid) && is_number(start))
+/// Why a file that was whole once, for we write none otherwise, cannot be read; none where it is another's, or of a
+/// later version.
+fn destroyed(path: &Path, why: &io::Error) -> Option<String> {
+    let parsed = why.get_ref().and_then(|why| why.downcast_ref::<serde_json::Error>());
+    let lost = match parsed {
+        Some(why) => !(why.is_data() && is_later(path)),
+        // Where nothing is, nothing is lost; a link was put there by somebody else, as was what we refuse ourselves.
+        None => why
+            .raw_os_error()
+            .map(Errno::from_raw_os_error)
+            .is_some_and(|why| why != Errno::NOENT && why != Errno::LOOP),
+    };
+    lost.then(|| why.to_string())
 }
 
-/// Why a file that was whole once, for we write none otherwise, cannot be read; none where it may be another's, or of
-/// a later version.
-fn destroyed(why: &io::Error) -> Option<String> {
-    let parsed = why.get_ref().and_then(|why| why.downcast_ref::<serde_json::Error>());
-    let denied = why.kind() == io::ErrorKind::PermissionDenied;
-    (denied || parsed.is_some_and(|why| !why.is_data())).then(|| why.to_string())
+/// It says itself that its shape has another number than ours.
+fn is_later(path: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Shape {
+        schema: u32,
+    }
+    read::whole::<Shape>(path).is_ok_and(|shape| shape.schema != SCHEMA)
 }
 
 /// The receipt in a file, if one is in it.

@@ -40,6 +40,7 @@ pub(crate) fn compare(here: &Here, group: &str) -> Result<Comparison, Error> {
             }
         }
     }
+    problems.extend(observe::lost(here.host().lost()));
     problems.sort();
     problems.dedup();
     rows.sort_by_key(|row| row.session.started_at);

@@ -3,7 +3,7 @@
 use super::{
     Here, fuses,
     list::{Ask, Timed, timed},
-    locks,
+    locks, observe,
 };
 use agentctl_core::{
     agent::Depth,
@@ -66,6 +66,7 @@ impl Gauges {
         let spent = |session: &Session| here.host().spent(session.process.as_ref()?).ok();
         let spent = found.sessions.iter().map(spent).collect();
         let mut problems = found.problems;
+        problems.extend(observe::lost(here.host().lost()));
         let locked = locks::locks(here).map(|found| found.locks);
         let locks = locked.unwrap_or_else(|why| {
             problems.push(unread(why.message));

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     error::{Error, Kind},
     git::{self, Tree},
-    host::LAUNCHES,
+    host::{LAUNCHES, launch_name},
     places,
     write::make_dir,
 };
@@ -133,8 +133,9 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
         let state = places::known_state()?;
         let Some(key) = &ask.key else { return placed(here, ask, &state) };
         let _claimed = Claimed::key(&state, key, KEYED)?;
-        match of_key(&here.again(), ask, key)? {
-            None => placed(here, ask, &state),
+        let now = here.again();
+        match of_key(&now, ask, key)? {
+            None => all_are_read(now.host(), &state).and_then(|()| placed(here, ask, &state)),
             Some(session) => Ok(Begun { session, reused: true, worktree: None }),
         }
     };
@@ -180,7 +181,7 @@ fn placed(here: &Here, ask: &Ask, state: &Path) -> Result<Begun, Error> {
 fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
     let dir = state.join(LAUNCHES);
     make_dir(&dir).map_err(|why| unwritable(&dir, &why))?;
-    let (id, launch) = (fresh_id(), fresh_id().replace('-', "")[..12].to_owned());
+    let (id, launch) = (fresh_id(), launch_name());
     let receipt = dir.join(format!("{launch}.json"));
     let claim = || {
         let who = format!("{} by pid {}", ask.agent.card().name, std::process::id());
@@ -298,6 +299,20 @@ fn of_key(here: &Here, ask: &Ask, key: &str) -> Result<Option<Session>, Error> {
             Err(Error::new(Kind::Refused, what).hint("try again when `agentctl list` shows its id"))
         }
     }
+}
+
+/// A receipt of a launch that cannot be read may be that of a key: nobody can say that it is new.
+fn all_are_read(host: &dyn Host, state: &Path) -> Result<(), Error> {
+    let dir = state.join(LAUNCHES);
+    let is_receipt = |path: &Path| path.starts_with(&dir) && path.with_extension("json") == *path;
+    let lost = host.lost().iter().find(|(path, _)| *path == dir || is_receipt(path));
+    lost.map_or(Ok(()), |(path, why)| {
+        let path = path.display();
+        let what =
+            format!("cannot tell whether something was launched with this key: {path}: {why}");
+        Err(Error::new(Kind::Refused, what)
+            .hint("remove it if nobody needs what was in it, or launch without --key"))
+    })
 }
 
 pub(super) fn program(host: &dyn Host, agent: &dyn Agent) -> Result<PathBuf, Error> {

@@ -10,7 +10,7 @@ use agentctl_core::{
     agents,
     observe::{Candidate, History, Survey, orphans},
     select::{Filter, Order, Wanted, join_unnamed, sort},
-    wire::{Problem, SCHEMA, Session, Sessions, StateName},
+    wire::{SCHEMA, Session, Sessions, StateName},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
@@ -141,14 +141,7 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
 /// The same for whoever asked: what our own receipts would have added, and cannot, is told too.
 pub(crate) fn told(here: &Here, ask: &Ask) -> Sessions {
     let mut found = list(here, ask);
-    let lost = here.host().lost().iter().map(|(path, why)| Problem {
-        agent: "agentctl".to_owned(),
-        path: Some(path.clone()),
-        message: format!(
-            "our receipt cannot be read: {why}; labels, keys, exit codes and ends on purpose that it told of are not shown"
-        ),
-    });
-    found.problems.extend(lost);
+    found.problems.extend(observe::lost(here.host().lost()));
     found
 }
 

@@ -188,6 +188,18 @@ pub(super) fn problems(survey: &mut Survey<'_>, unread: Vec<Problem>) -> Vec<Pro
     all
 }
 
+/// What our own receipts would have added to an answer, and cannot: whose they were nobody can say.
+pub(super) fn lost(files: &[(PathBuf, String)]) -> impl Iterator<Item = Problem> {
+    files.iter().map(|(path, why)| Problem {
+        agent: "agentctl".to_owned(),
+        path: Some(path.clone()),
+        message: format!(
+            "what we wrote there cannot be read: {why}; labels, keys, exit codes, hooks and ends on purpose that it \
+             told of are not shown; remove it if nobody needs them"
+        ),
+    })
+}
+
 /// A directory as agents write it down: absolute, links resolved.
 pub(crate) fn absolute(here: &Here, dir: &Path) -> PathBuf {
     let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());

@@ -1,6 +1,6 @@
 //! Removes files of ours that nobody needs, and what agentctl 1.x left behind.
 
-use super::{Here, dirs::CLAIMS};
+use super::{Here, dirs::CLAIMS, observe};
 use crate::{error::Error, host::Receipts, intents, places, read};
 use agentctl_core::wire::{Problem, Pruned, SCHEMA, Swept};
 use jiff::{SignedDuration, Timestamp};
@@ -29,8 +29,9 @@ const LAUNCHED: SignedDuration = SignedDuration::from_hours(1);
 pub(crate) fn prune(here: &Here, dry_run: bool) -> Result<Pruned, Error> {
     let state = places::known_state()?;
     let mut pruned = nothing(dry_run);
-    let stale = Receipts::scan(&state, here.now(), here.host()).stale;
-    let stale = stale.into_iter().map(|(path, why)| Swept { path, why: why.to_owned() });
+    let receipts = Receipts::scan(&state, here.now(), here.host());
+    pruned.problems.extend(observe::lost(&receipts.lost));
+    let stale = receipts.stale.into_iter().map(|(path, why)| Swept { path, why: why.to_owned() });
     sweep(&mut pruned, stale, |path| fs::remove_file(path));
     let drafts = intents::locks::left(&state, here.now()).into_iter();
     let drafts = drafts.map(|path| Swept { path, why: "it never became a lock".to_owned() });

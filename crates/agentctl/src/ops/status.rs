@@ -32,7 +32,8 @@ pub(crate) fn status(here: &Here, name: &str, depth: Depth) -> Result<OneSession
         let own = own(survey);
         observe::problems(survey, own)
     });
-    Ok(OneSession { schema: SCHEMA, problems: problems.collect(), session })
+    let problems = problems.chain(observe::lost(here.host().lost())).collect();
+    Ok(OneSession { schema: SCHEMA, problems, session })
 }
 
 /// The agent and the transcript of a session.

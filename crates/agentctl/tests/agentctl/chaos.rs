@@ -23,6 +23,7 @@ use rustix::process::Signal;
 use std::{
     cell::Cell,
     env,
+    io::{Write as _, stderr},
     panic::{AssertUnwindSafe, catch_unwind},
     time::{Duration, Instant},
 };
@@ -38,8 +39,10 @@ const SECONDS: &str = "AGENTCTL_CHAOS_SECONDS";
 const STEPS: &str = "AGENTCTL_CHAOS_STEPS";
 /// What was found before.
 const FOUND: &str = include_str!("chaos/found.jsonl");
-/// How long one that fails is made shorter.
-const SHRINKS: Duration = Duration::from_secs(90);
+/// How long one that fails is made shorter, where there is time; and where a test is ended after three minutes.
+const SHRINKS: [Duration; 2] = [Duration::from_secs(90), Duration::from_secs(30)];
+/// No new sequence of the few is begun after this: whoever is slow plays fewer, and is not ended over them.
+const FEW: Duration = Duration::from_secs(60);
 /// The longest sequence.
 const LONGEST: usize = 40;
 
@@ -50,7 +53,7 @@ fn played(steps: &[Step], tally: &mut Tally, at: &Cell<usize>) {
     for (number, step) in steps.iter().enumerate() {
         at.set(number + 1);
         world.play(*step);
-        tally.step(step);
+        tally.step(step, world.skipped);
         world.holds(false);
     }
     world.mend();
@@ -58,7 +61,7 @@ fn played(steps: &[Step], tally: &mut Tally, at: &Cell<usize>) {
         world.end(at);
     }
     world.holds(true);
-    tally.checks += world.checks;
+    tally.checks += world.checks.get();
     tally.sessions += world.lives.len();
 }
 
@@ -75,7 +78,12 @@ impl World {
 
 /// Plays sequences that follow from this seed, so many or for so long, until enough have failed; of those that fail,
 /// the shortest part is kept.
-fn chaos(seed: u64, enough: usize, mut goes_on: impl FnMut(u64) -> bool) -> Tally {
+fn chaos(
+    seed: u64,
+    enough: usize,
+    shrinks: Duration,
+    mut goes_on: impl FnMut(u64) -> bool,
+) -> Tally {
     let config = Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() };
     let mut runner = TestRunner::new(config);
     let mut tally = Tally::new(seed);
@@ -85,16 +93,28 @@ fn chaos(seed: u64, enough: usize, mut goes_on: impl FnMut(u64) -> bool) -> Tall
         let tree = sequences(LONGEST).new_tree(&mut runner).expect("there are sequences");
         let steps = tree.current();
         if let Some(first) = fault(&steps, &mut tally) {
-            let until = Instant::now() + SHRINKS;
+            said(&format!("seed {seed}, step {}: {}\n{}\n", first.0, first.1, asked(&steps)));
+            let until = Instant::now() + shrinks;
+            let reason = shrink::reason(&first.1);
             let (steps, why) = shrink::shortest(steps, first, |steps| {
                 let left = Instant::now() < until;
-                left.then(|| fault(steps, &mut Tally::new(seed))).flatten()
+                let found = left.then(|| fault(steps, &mut Tally::new(seed))).flatten();
+                found.filter(|(_, why)| shrink::reason(why) == reason)
             });
-            let steps = serde_json::to_string(&steps).expect("plain values");
-            tally.wrong.push(format!("{STEPS}='{steps}': {why}"));
+            tally.wrong.push(format!("{}: {why}", asked(&steps)));
         }
     }
     tally
+}
+
+/// How to play them again.
+fn asked(steps: &[Step]) -> String {
+    format!("{STEPS}='{}'", serde_json::to_string(steps).expect("plain values"))
+}
+
+/// Says it at once: whoever ends the test does not wait for its end.
+fn said(text: &str) {
+    let _ = stderr().write_all(text.as_bytes()); // whoever runs it may not look
 }
 
 /// Where a sequence fails, and why.
@@ -111,11 +131,12 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
-/// A few sequences, always the same.
+/// A few sequences, always the same, the first in any case.
 #[test]
 fn chaos_of_a_few() {
     let seed = number(SEED).unwrap_or(7);
-    let tally = chaos(seed, 1, |case| case < 4);
+    let began = Instant::now();
+    let tally = chaos(seed, 1, SHRINKS[1], |case| case == 0 || case < 4 && began.elapsed() < FEW);
     tally.is_good();
 }
 
@@ -126,7 +147,8 @@ fn chaos_that_was_found() {
     let mut tally = Tally::new(0);
     for line in FOUND.lines().chain(asked.as_deref()) {
         let steps: Vec<Step> = serde_json::from_str(line).expect("a sequence of steps");
-        played(&steps, &mut tally, &Cell::new(0));
+        let wrong = fault(&steps, &mut tally);
+        tally.wrong.extend(wrong.map(|(at, why)| format!("step {at} of {line}: {why}")));
     }
     tally.is_good();
 }
@@ -138,7 +160,8 @@ fn chaos_for_long() {
     let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).expect("a number");
     let length = Duration::from_secs(number(SECONDS).unwrap_or(600));
     let began = Instant::now();
-    let mut tally = chaos(number(SEED).unwrap_or(now), 5, |_| began.elapsed() < length);
+    let seed = number(SEED).unwrap_or(now);
+    let mut tally = chaos(seed, 5, SHRINKS[0], |_| began.elapsed() < length);
     tally.seconds = began.elapsed().as_secs();
     tally.written();
     tally.is_good();

@@ -49,12 +49,12 @@ impl World {
 
     pub(super) fn launch(&mut self, wish: &Wish) {
         if self.is_faulty(wish.agent) {
-            return; // it would make a store of its own
+            return self.skip(); // it would make a store of its own
         }
         let (dir, label) = (self.dir(wish.dir), self.label());
         let words = wish.words(&dir, &label);
         let answer = self.ask(&words.iter().map(String::as_str).collect::<Vec<_>>());
-        let births = self.births();
+        let births = self.born_of(&answer);
         let of_key = |life: &&Life| wish.key.is_some() && life.key == wish.key;
         let same = self.lives.iter().filter(of_key).collect::<Vec<_>>();
         let lost = same.iter().any(|life| life.receipt != Paper::Good);
@@ -65,21 +65,33 @@ impl World {
                 assert!(code == Some(0) && reused && births.is_empty(), "not reused: {answer:?}");
             }
             Some(_) => nothing(&answer, &births, "the key is another agent's"),
-            None if lost => self.adopt(&births, wish, &label),
+            None if lost && self.state.is_none() => {
+                let kept = answer.code == Some(5) || answer.json()["reused"] == true;
+                assert!(kept && births.is_empty(), "its key is lost: {answer:#?}");
+            }
             None => self.launched(&answer, &births, wish, &label),
         }
+    }
+
+    /// Who was born of a call that is over. One that succeeds may do so before its agent has said what it is.
+    fn born_of(&mut self, answer: &Answer) -> Vec<Birth> {
+        if answer.code != Some(0) || answer.json()["reused"] == true {
+            return self.births();
+        }
+        until("birth by a launch", || Some(self.births()).filter(|births| !births.is_empty()))
     }
 
     fn launched(&mut self, answer: &Answer, births: &[Birth], wish: &Wish, label: &str) {
         if self.state.is_some() {
             return nothing(answer, births, "our state is out of reach");
         }
+        if wish.key.is_some() && self.has_lost_keys() {
+            assert_eq!(answer.code, Some(5), "it may be in what is lost: {answer:?}");
+            return nothing(answer, births, "it may be in what is lost");
+        }
         if self.is_taken(wish.dir) {
             assert_eq!(answer.code, Some(5), "the directory is taken: {answer:?}");
             return nothing(answer, births, "the directory is taken");
-        }
-        if answer.code == Some(5) && self.has_loose() {
-            return nothing(answer, births, "somebody may work there");
         }
         assert!(answer.code == Some(0) && births.len() == 1, "{} born: {answer:#?}", births.len());
         is_it(&answer.json()["session"], &births[0]);
@@ -93,6 +105,7 @@ impl World {
             let mut life = Life::new(birth, wish.agent, wish.dir);
             life.launched(birth);
             life.label = Some(label.to_owned());
+            life.labels.push(label.to_owned());
             life.key.clone_from(&wish.key);
             life.steerable = wish.steerable;
             self.touched = Some(self.lives.len());
@@ -103,7 +116,7 @@ impl World {
     /// A launch whose caller is killed by -9 as soon as something is there.
     pub(super) fn launch_killed(&mut self, wish: &Wish, at: Moment) {
         if self.is_faulty(wish.agent) || self.state.is_some() || self.is_taken(wish.dir) {
-            return;
+            return self.skip();
         }
         let (dir, label) = (self.dir(wish.dir), self.label());
         let words = wish.words(&dir, &label);
@@ -185,7 +198,7 @@ impl World {
     /// An agent that a person starts.
     pub(super) fn run(&mut self, kind: Kind, slot: usize) {
         if self.is_faulty(kind) {
-            return;
+            return self.skip();
         }
         let mut command = self.home().command(self.home().path(format!("bin/{}", kind.command())));
         command.current_dir(self.dir(slot));
@@ -205,7 +218,7 @@ impl World {
         let life = &self.lives[at];
         let (id, slot, lived) = (life.id.clone(), life.dir, life.lives());
         let answer = self.ask(&["resume", &id, "-p", "go", "--json"]);
-        let births = self.births();
+        let births = self.born_of(&answer);
         let spoiled = self.lives[at].spoiled;
         if lived || self.state.is_some() || self.is_faulty(self.lives[at].kind) {
             return nothing(&answer, &births, "it lives, or nobody can tell");
@@ -213,7 +226,7 @@ impl World {
         if self.is_taken(slot) {
             return nothing(&answer, &births, "its directory is taken");
         }
-        if births.is_empty() && answer.code != Some(0) && (spoiled || self.has_loose()) {
+        if births.is_empty() && answer.code != Some(0) && spoiled {
             return;
         }
         assert!(answer.code == Some(0) && births.len() == 1, "{} born: {answer:#?}", births.len());

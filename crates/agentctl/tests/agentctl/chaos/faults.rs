@@ -1,13 +1,13 @@
 //! What befalls files and directories, and how it is mended.
 
 use super::{
-    life::Paper,
+    life::{Life, Paper, Stopped},
     step::{Fault, File, Harm, KINDS, Kind},
     world::{Intent, World},
 };
 use std::{
     fs::{self, OpenOptions, Permissions},
-    io::Write,
+    io::{self, Write},
     os::unix::fs::{MetadataExt, PermissionsExt, chown},
     path::{Path, PathBuf},
 };
@@ -51,30 +51,28 @@ fn befalls(path: &Path, fault: Fault) {
     }
 }
 
-fn mended(path: &Path, fault: Fault) {
+fn mended(path: &Path, fault: Fault) -> io::Result<()> {
     match fault {
-        Fault::Away => fs::rename(away(path), path).expect("nobody made another"),
-        Fault::Closed | Fault::Fixed => mode(path, 0o700),
-        Fault::Replaced => {
-            fs::remove_file(path).expect("ours");
-            fs::rename(away(path), path).expect("nobody made another");
-        }
+        Fault::Away => fs::rename(away(path), path),
+        Fault::Closed | Fault::Fixed => fs::set_permissions(path, Permissions::from_mode(0o700)),
+        Fault::Replaced => fs::remove_file(path).and_then(|()| fs::rename(away(path), path)),
     }
 }
 
 impl World {
     /// A store, unless something befell it before.
     pub(super) fn store_fault(&mut self, kind: Kind, fault: Fault) {
-        if !self.is_faulty(kind) {
-            befalls(&self.store(kind), fault);
-            self.stores.insert(kind.command(), fault);
+        if self.is_faulty(kind) {
+            return self.skip();
         }
+        befalls(&self.store(kind), fault);
+        self.stores.insert(kind.command(), fault);
     }
 
     /// All that is ours: every folder of it.
     pub(super) fn state_fault(&mut self, fault: Fault) {
         if self.state.is_some() || !self.state_dir().is_dir() {
-            return;
+            return self.skip();
         }
         for dir in self.state_dirs(fault) {
             befalls(&dir, fault);
@@ -98,22 +96,28 @@ impl World {
 
     /// All is as it was before, but for what is in files.
     pub(super) fn mend(&mut self) {
+        self.skipped = self.stores.is_empty() && self.state.is_none();
+        let failed: Vec<io::Error> = self.undo();
+        assert!(failed.is_empty(), "nobody made another: {failed:?}");
+    }
+
+    /// The same, with what came in its way: one that is dropped because something is wrong may not fail again.
+    pub(super) fn undo(&mut self) -> Vec<io::Error> {
+        let mut done = Vec::new();
         for kind in KINDS {
-            if let Some(fault) = self.stores.remove(kind.command()) {
-                mended(&self.store(kind), fault);
-            }
+            let fault = self.stores.remove(kind.command());
+            done.extend(fault.map(|fault| mended(&self.store(kind), fault)));
         }
         if let Some(fault) = self.state.take() {
-            for dir in self.state_dirs(fault) {
-                mended(&dir, fault);
-            }
+            done.extend(self.state_dirs(fault).iter().map(|dir| mended(dir, fault)));
         }
+        done.into_iter().filter_map(Result::err).collect()
     }
 
     pub(super) fn spoil(&mut self, at: usize, file: File, harm: Harm) {
         let ours = file != File::Record;
         if (ours && self.state.is_some()) || (!ours && self.is_faulty(self.lives[at].kind)) {
-            return;
+            return self.skip();
         }
         let life = &self.lives[at];
         let of_launch = |ending: &str| {
@@ -124,14 +128,16 @@ impl World {
             File::Record => Some(life.record.clone()),
             File::Receipt => of_launch("json"),
             File::Exit => of_launch("exit"),
+            File::Stop => Some(self.stop_receipt(life)),
             File::Budget => self.budgets.get(&life.id).map(|one| one.path.clone()),
         };
-        let Some(path) = path.filter(|path| harmed(path, harm)) else { return };
+        let Some(path) = path.filter(|path| harmed(path, harm)) else { return self.skip() };
         let life = &mut self.lives[at];
         match file {
             File::Record => life.spoiled = true,
             File::Receipt => life.receipt = Paper::Lost,
             File::Exit => life.exit = Paper::Lost,
+            File::Stop => life.stopped = Stopped::Perhaps,
             File::Budget => {
                 if let Some(one) = self.budgets.get_mut(&life.id) {
                     one.paper = Paper::Lost;
@@ -145,7 +151,7 @@ impl World {
     pub(super) fn recycle(&mut self, at: usize) {
         let life = &self.lives[at];
         if life.lives() || self.state.is_some() || self.is_faulty(life.kind) {
-            return;
+            return self.skip();
         }
         let (old, new) = (life.process.pid, self.innocents[1].1.pid);
         let registry = |pid: u32| self.store(Kind::Claude).join(format!("sessions/{pid}.json"));
@@ -167,15 +173,34 @@ impl World {
         }
     }
 
+    /// Where it is written down that this very process was stopped.
+    pub(super) fn stop_receipt(&self, life: &Life) -> PathBuf {
+        let name = format!("{}-{}.json", life.process.pid, life.process.start);
+        self.state_dir().join("stops").join(name)
+    }
+
+    /// Somebody may have stopped it once more: then that is written down anew, and no longer spoiled.
+    pub(super) fn rewritten(&mut self, at: usize) {
+        let path = self.stop_receipt(&self.lives[at]);
+        let text = fs::read(&path).unwrap_or_default();
+        if serde_json::from_slice::<serde_json::Value>(&text).is_ok() {
+            self.spoiled.remove(&path);
+        }
+    }
+
     pub(super) fn spoil_lock(&mut self, slot: usize, harm: Harm) {
         let known = self.locks.get_mut(&slot).filter(|_| self.state.is_none());
-        self.spoiled.extend(known.and_then(|one| lost(one, harm)));
+        let path = known.and_then(|one| lost(one, harm));
+        self.skipped = path.is_none();
+        self.spoiled.extend(path);
     }
 
     pub(super) fn spoil_fuse(&mut self, which: u8, harm: Harm) {
         let at = usize::from(which).checked_rem(self.fuses.len()).filter(|_| self.state.is_none());
         let known = at.and_then(|at| self.fuses.values_mut().nth(at));
-        self.spoiled.extend(known.and_then(|one| lost(one, harm)));
+        let path = known.and_then(|one| lost(one, harm));
+        self.skipped = path.is_none();
+        self.spoiled.extend(path);
     }
 }
 

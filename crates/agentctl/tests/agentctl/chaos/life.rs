@@ -39,7 +39,7 @@ pub(super) enum Stopped {
     Yes,
 }
 
-/// A session.
+/// A session that the driver began, with what is true of it.
 pub(super) struct Life {
     pub(super) kind: Kind,
     pub(super) id: String,
@@ -49,6 +49,9 @@ pub(super) struct Life {
     /// Ours to collect.
     pub(super) child: Option<Child>,
     pub(super) shim: Option<Process>,
+    /// All its launches, and the labels that they gave it.
+    pub(super) launches: Vec<String>,
+    pub(super) labels: Vec<String>,
     /// The newest launch.
     pub(super) launch: Option<String>,
     pub(super) receipt: Paper,
@@ -107,6 +110,8 @@ impl Life {
             process: birth.process(),
             child: None,
             shim: None,
+            launches: Vec::new(),
+            labels: Vec::new(),
             launch: None,
             receipt: Paper::None,
             exit: Paper::None,
@@ -126,7 +131,8 @@ impl Life {
     pub(super) fn launched(&mut self, birth: &Birth) {
         self.process = birth.process();
         self.shim = self.process.parent();
-        self.launch = Some(birth.text("launch"));
+        self.launches.push(birth.text("launch"));
+        self.launch = self.launches.last().cloned();
         (self.receipt, self.exit, self.code) = (Paper::Good, Paper::None, None);
         (self.turn, self.stopped, self.halted) = (Turn::Open, Stopped::No, false);
         self.orders = 0;

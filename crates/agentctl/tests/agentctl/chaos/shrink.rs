@@ -31,6 +31,20 @@ pub(super) fn shortest(
     (best, reason)
 }
 
+/// What two failures of the same kind have in common: their first lines, but for names and numbers.
+pub(super) fn reason(why: &str) -> String {
+    let is_plain = |word: &&str| !word.contains(|letter: char| letter.is_ascii_digit());
+    let words = why.lines().next().unwrap_or_default().split_whitespace();
+    words.filter(is_plain).collect::<Vec<_>>().join(" ")
+}
+
+/// Another session of the same fault is the same; another fault is not.
+#[test]
+fn a_reason_has_no_names() {
+    assert_eq!(reason("0a1b is listed twice: [\n 1"), reason("77ff-3 is listed twice: [\n 2"));
+    assert_ne!(reason("0a1b is listed twice: ["), reason("0a1b is not listed: ["));
+}
+
 /// Whatever else is there goes.
 #[test]
 fn only_what_matters_is_left() {

@@ -53,6 +53,7 @@ pub(super) enum File {
     Record,
     Receipt,
     Exit,
+    Stop,
     Budget,
 }
 
@@ -173,16 +174,37 @@ pub(super) enum Step {
 impl Step {
     /// What it is counted as.
     pub(super) fn name(&self) -> String {
-        let text = format!("{self:?}");
-        let end = text.find([' ', '{']).unwrap_or(text.len());
+        let value = serde_json::to_value(self).expect("plain values");
+        let key = value.as_object().and_then(|fields| fields.keys().next());
+        let name = key.map(String::as_str).or(value.as_str()).expect("it has a name");
         let detail = match self {
             Self::Order { order, .. } => format!("{order:?}"),
             Self::Signal { sign, .. } => format!("{sign:?}"),
             Self::Spoil { file, harm, .. } => format!("{file:?} {harm:?}"),
             Self::Store { fault, .. } | Self::State { fault } => format!("{fault:?}"),
-            _ => String::new(),
+            Self::Launch { .. }
+            | Self::LaunchKilled { .. }
+            | Self::Run { .. }
+            | Self::Send { .. }
+            | Self::ShimKilled { .. }
+            | Self::Stop { .. }
+            | Self::StopKilled { .. }
+            | Self::Resume { .. }
+            | Self::Lock { .. }
+            | Self::Unlock { .. }
+            | Self::FuseSet { .. }
+            | Self::FuseCancel { .. }
+            | Self::Budget { .. }
+            | Self::Prune
+            | Self::Daemon
+            | Self::DaemonKilled
+            | Self::Recycle { .. }
+            | Self::SpoilLock { .. }
+            | Self::SpoilFuse { .. }
+            | Self::Cache
+            | Self::Mend => String::new(),
         };
-        format!("{} {detail}", &text[..end]).trim_end().to_lowercase()
+        format!("{} {detail}", name.replace('_', " ")).trim_end().to_lowercase()
     }
 }
 
@@ -239,7 +261,8 @@ fn harm() -> impl Strategy<Value = Harm> {
 }
 
 fn harmed() -> impl Strategy<Value = Step> {
-    let files = vec![File::Record, File::Record, File::Receipt, File::Exit, File::Budget];
+    let files =
+        vec![File::Record, File::Record, File::Receipt, File::Exit, File::Stop, File::Budget];
     let spoil = (any::<u8>(), prop::sample::select(files), harm())
         .prop_map(|(who, file, harm)| Step::Spoil { who, file, harm });
     let stores = prop::sample::select(vec![Fault::Away, Fault::Closed]);

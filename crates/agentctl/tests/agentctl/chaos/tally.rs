@@ -18,8 +18,8 @@ pub(super) struct Tally {
     pub(super) seconds: u64,
     pub(super) sequences: u64,
     pub(super) sessions: usize,
-    /// How often each kind of step was played.
-    pub(super) steps: BTreeMap<String, u64>,
+    /// How often each kind of step was done, and how often nobody was there for it.
+    pub(super) steps: BTreeMap<String, [u64; 2]>,
     pub(super) checks: u64,
     pub(super) wrong: Vec<String>,
 }
@@ -30,8 +30,8 @@ impl Tally {
         Self { seed, seconds: 0, sequences: 0, sessions: 0, steps, checks: 0, wrong: Vec::new() }
     }
 
-    pub(super) fn step(&mut self, step: &Step) {
-        *self.steps.entry(step.name()).or_default() += 1;
+    pub(super) fn step(&mut self, step: &Step, skipped: bool) {
+        self.steps.entry(step.name()).or_default()[usize::from(skipped)] += 1;
     }
 
     /// Writes them where somebody asked for them.
@@ -44,7 +44,7 @@ impl Tally {
 
     /// Shows them, and fails if anything is wrong.
     pub(super) fn is_good(&self) {
-        let steps: u64 = self.steps.values().sum();
+        let steps: u64 = self.steps.values().map(|[done, _]| done).sum();
         let text = format!(
             "seed {}: {} sequences, {steps} steps, {} sessions, {} checks\n",
             self.seed, self.sequences, self.sessions, self.checks

@@ -10,6 +10,7 @@ use crate::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
@@ -46,7 +47,9 @@ pub(super) struct World {
     pub(super) fuses: BTreeMap<String, Intent>,
     /// By session.
     pub(super) budgets: BTreeMap<String, Intent>,
+    /// What befell the store of an agent, by its command.
     pub(super) stores: BTreeMap<&'static str, Fault>,
+    /// What befell the directory of our own state.
     pub(super) state: Option<Fault>,
     /// Files that the driver spoiled: records, receipts, intents.
     pub(super) spoiled: BTreeSet<PathBuf>,
@@ -56,7 +59,9 @@ pub(super) struct World {
     /// The session that the last step was about.
     pub(super) touched: Option<usize>,
     /// How often something was compared with the truth.
-    pub(super) checks: u64,
+    pub(super) checks: Cell<u64>,
+    /// The last step could not be done.
+    pub(super) skipped: bool,
     /// The last: what is left is ended with it.
     pub(super) agents: Agents,
 }
@@ -121,7 +126,8 @@ impl World {
             known: BTreeSet::new(),
             launches: 0,
             touched: None,
-            checks: 0,
+            checks: Cell::new(0),
+            skipped: false,
             agents,
         }
     }
@@ -160,15 +166,37 @@ impl World {
         self.locks.contains_key(&slot) || self.lives.iter().any(works)
     }
 
+    /// Our own state cannot be read.
+    pub(super) fn is_cut(&self) -> bool {
+        self.state.is_some_and(|fault| match fault {
+            Fault::Away | Fault::Closed | Fault::Replaced => true,
+            Fault::Fixed => false,
+        })
+    }
+
+    /// Notes that nothing was done.
+    pub(super) fn skip(&mut self) {
+        self.skipped = true;
+    }
+
     /// A Pi of ours that lives and whose receipt is gone: nothing says for certain which session it has.
     pub(super) fn is_loose(&self, life: &Life) -> bool {
-        let lost = life.receipt != Paper::Good || self.state.is_some_and(|at| at != Fault::Fixed);
+        let lost = life.receipt != Paper::Good || self.is_cut();
         life.kind == Kind::Pi && lost && life.lives()
     }
 
-    /// Somebody lives of whom that is so.
-    pub(super) fn has_loose(&self) -> bool {
-        self.lives.iter().any(|life| self.is_loose(life))
+    /// A session that somebody may have of whom that is so: one of a Pi in the same directory.
+    pub(super) fn may_be_loose(&self, life: &Life) -> bool {
+        let there = |other: &Life| other.dir == life.dir && self.is_loose(other);
+        life.kind == Kind::Pi && self.lives.iter().any(there)
+    }
+
+    /// A receipt of a launch is destroyed, and with it perhaps a key.
+    pub(super) fn has_lost_keys(&self) -> bool {
+        let dir = self.launches_dir();
+        let receipt =
+            |path: &PathBuf| path.starts_with(&dir) && path.extension() == Some("json".as_ref());
+        self.spoiled.iter().any(receipt)
     }
 
     /// The session that a step means.
@@ -221,7 +249,7 @@ fn innocent(home: &Home, name: &str) -> (Child, Process) {
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.mend(); // else not all can be removed
+        let _ = self.undo(); // else not all can be removed
         let children = self.innocents.iter_mut().map(|(child, _)| child);
         for child in children.chain(self.daemon.as_mut()) {
             let _ = child.kill(); // ours, and not collected
