@@ -205,12 +205,17 @@ pub struct Claims {
     pub claims: Vec<Claim>,
     /// What could not be read.
     pub problems: Vec<Trouble>,
+    /// Who has a claim of which nothing can be read: the pid that its file is named after.
+    pub untold: Vec<u32>,
+    /// Not even who claims something could be read.
+    pub closed: bool,
 }
 
 impl Claims {
     /// Nothing is claimed, because nothing can be read there.
     pub fn unreadable(path: PathBuf, why: &io::Error) -> Self {
-        Self { claims: Vec::new(), problems: vec![Trouble { path, why: why.to_string() }] }
+        let problems = vec![Trouble { path, why: why.to_string() }];
+        Self { problems, closed: true, ..Self::default() }
     }
 }
 

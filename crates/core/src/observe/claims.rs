@@ -1,15 +1,19 @@
 //! The sessions that leave a trail to a process, and where each trail leads.
 
-use super::{Lost, Survey};
+use super::{Live, Lost, Survey};
 use crate::{
-    agent::{About, Claim, Trail},
+    agent::{About, Claim, Claims, Trail},
     evidence::{Holder, Role},
+    host::Process,
     ident::ProcKey,
     proof::Source,
     receipt::Launched,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::path::Path;
+
+/// An agent has registered itself by then.
+const YOUNG: SignedDuration = SignedDuration::from_secs(2);
 
 impl Survey<'_> {
     /// Follows every claim of a store.
@@ -25,6 +29,7 @@ impl Survey<'_> {
         if !claims.problems.is_empty() {
             self.unclear.push(store.to_owned());
         }
+        self.untold(store, &claims);
         for trouble in claims.problems {
             self.problem(trouble.path, trouble.why);
         }
@@ -37,10 +42,36 @@ impl Survey<'_> {
         }
     }
 
+    /// Whoever has a claim of which nothing can be read may hold anything there; where not even the names of claims
+    /// can be read, so may other users' processes. One that has only just begun names no session yet.
+    fn untold(&mut self, store: &Path, claims: &Claims) {
+        let Ok(table) = self.host.table() else { return };
+        let likely = |one: &&Process| !one.zombie && self.agent.may_be(&one.comm);
+        let likely: Vec<&Process> = table.processes.iter().filter(likely).collect();
+        for process in likely {
+            let key = table.key(process);
+            let begun = table.since(process.start).saturating_add(YOUNG).unwrap_or(Timestamp::MAX);
+            let named = claims.untold.contains(&process.pid) && begun < table.taken;
+            match self.live.iter_mut().find(|one| one.key == key) {
+                Some(one) => one.untold |= named || claims.closed && one.uses(store),
+                None if named || claims.closed && self.host.is_mine(&key) == Ok(false) => {
+                    let stores = vec![store.to_owned()];
+                    let one = Live { stores, untold: true, ..Live::new(table, process) };
+                    self.strangers.push(one);
+                }
+                None => {}
+            }
+        }
+    }
+
     pub(super) fn follow(&mut self, store: &Path, claim: Claim) {
         match &claim.trail {
             Trail::Process { pid, start, written } => {
                 match self.written_down(*pid, *start, *written) {
+                    Found::Same(key) if self.is_stranger(&key) => {
+                        let why = format!("pid {pid} is not known to be such an agent");
+                        self.veil(store, &claim.session, why);
+                    }
                     Found::Same(key) => self.hold(store, &claim, key, claim.source.clone()),
                     Found::Gone(process) => {
                         self.live.retain(|seen| seen.key != process); // ended since the pass

@@ -239,10 +239,11 @@ impl Survey<'_> {
         let gone = gone.max();
         let may = |process: &&Live| {
             let later = gone.is_none_or(|gone| process.key.start > gone);
-            let unclear = self.unclear.contains(&candidate.store);
+            let unclear = process.untold || self.unclear.contains(&candidate.store);
             let last = if unclear { Timestamp::MAX } else { written };
             let named = process.may_name.is_some() && process.may_name == candidate.id;
-            named || later && process.may_hold(&candidate.store, last) && !elsewhere(process)
+            let there = process.untold || !elsewhere(process);
+            named || later && process.may_hold(&candidate.store, last) && there
         };
         let suspects = self.suspects.iter().filter(may);
         suspects.chain(self.between_answers(candidate, record)).map(Live::as_suspect).collect()

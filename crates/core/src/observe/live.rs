@@ -44,6 +44,8 @@ pub(super) struct Live {
     pub(super) answers: bool,
     /// It was asked, and did not answer.
     pub(super) silent: Option<String>,
+    /// It has a claim of which nothing can be read: it may hold anything in its stores, wherever it works.
+    pub(super) untold: bool,
 }
 
 impl Survey<'_> {
@@ -161,7 +163,7 @@ impl Survey<'_> {
 
 impl Live {
     /// Known by the pass alone.
-    fn new(table: &Table, process: &Process) -> Self {
+    pub(super) fn new(table: &Table, process: &Process) -> Self {
         Self {
             key: table.key(process),
             since: table.since(process.start),
@@ -179,6 +181,7 @@ impl Live {
             told: false,
             answers: false,
             silent: None,
+            untold: false,
         }
     }
 
