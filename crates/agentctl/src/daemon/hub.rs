@@ -119,11 +119,14 @@ impl Subscriber {
         match self.lines.try_send(line) {
             Ok(()) => true,
             Err(TrySendError::Disconnected(_)) => false,
-            Err(TrySendError::Full(_)) => {
-                let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
-                false
-            }
+            Err(TrySendError::Full(_)) => self.hung_up(),
         }
+    }
+
+    /// He goes on from his cursor; false, since he is gone.
+    fn hung_up(&self) -> bool {
+        let _ = self.stream.shutdown(Shutdown::Both);
+        false
     }
 }
 
@@ -144,8 +147,7 @@ impl Subscriber {
             }
         }
         if !self.ahead.is_empty() {
-            let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
-            return false;
+            return self.hung_up();
         }
         // Of a filtered story nobody expects that each step goes on from the one before.
         if self.filter == Filter::default() {
@@ -161,8 +163,7 @@ impl Subscriber {
             }
         });
         if !goes_on {
-            let _ = self.stream.shutdown(Shutdown::Both);
-            return false;
+            return self.hung_up();
         }
         // What comes after it he knows: he goes on behind that.
         if let Some(held) = rest.last_mut().filter(|held| held.cursor != last) {
@@ -216,17 +217,11 @@ impl Hub {
                         held.push(Held { id, step, cursor, line });
                         true
                     }
-                    Some(_) => {
-                        let _ = one.stream.shutdown(Shutdown::Both);
-                        false
-                    }
+                    Some(_) => one.hung_up(),
                     None => match Step::of(event).follows(&mut one.known) {
                         Some(true) => one.send(Arc::clone(&line)),
                         Some(false) => true,
-                        None => {
-                            let _ = one.stream.shutdown(Shutdown::Both); // he goes on from his cursor
-                            false
-                        }
+                        None => one.hung_up(),
                     },
                 }
             });
