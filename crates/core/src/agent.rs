@@ -108,6 +108,8 @@ pub struct Stub {
     pub path: PathBuf,
     /// Last change of that file.
     pub updated: Timestamp,
+    /// Nothing was written to it later, even if its file was given an older date.
+    pub touched: Timestamp,
     /// The name a person gave it, where the agent keeps names apart from sessions.
     pub title: Option<String>,
 }

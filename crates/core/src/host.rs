@@ -56,8 +56,10 @@ pub struct Entry {
 pub struct Stat {
     /// What it is.
     pub kind: Kind,
-    /// Last change of its content.
+    /// Last change of its content, as far as it was not set by hand.
     pub modified: Timestamp,
+    /// Last change of anything about it, which nobody can set back.
+    pub touched: Timestamp,
     /// Device and number on it: the same under every name.
     pub identity: (u64, u64),
 }

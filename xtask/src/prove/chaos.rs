@@ -1,15 +1,12 @@
 //! Runs the long chaos, and makes a page of its figures.
 
 use super::{
-    kills::{head, page_at},
+    kills::{head, page_at, written, wrong},
     table::Head,
 };
-use crate::{
-    failure::{Failure, Outcome},
-    setup, tool,
-};
+use crate::failure::{Failure, Outcome};
 use serde::Deserialize;
-use std::{collections::BTreeMap, env, fmt::Write, fs, path::Path, process};
+use std::{collections::BTreeMap, fmt::Write, path::Path};
 
 /// The variable that names the file in which the chaos leaves its figures.
 const PROOF: &str = "AGENTCTL_PROOF_CHAOS";
@@ -31,16 +28,8 @@ struct Figures {
 
 /// Ten minutes, or as long as `AGENTCTL_CHAOS_SECONDS` says, and the page in `docs/proof`.
 pub(super) fn run(root: &Path) -> Outcome<()> {
-    let ready = setup::run(root)?;
-    let file = env::temp_dir().join(format!("agentctl-chaos-{}", process::id()));
-    let mut nextest = tool::cargo();
-    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", "test(chaos_for_long)"]);
-    nextest.args(["--profile", "prove", "--run-ignored", "all"]);
-    nextest.envs(ready.environment()).env(PROOF, &file);
-    let passed = tool::shown(nextest.current_dir(root))?;
-    let text = fs::read(&file).map_err(|why| Failure::io("read", &file, &why))?;
-    fs::remove_file(&file).map_err(|why| Failure::io("remove", &file, &why))?;
-    let figures: Figures = serde_json::from_slice(&text)
+    let (passed, text) = written(root, "test(chaos_for_long)", PROOF, true)?;
+    let figures: Figures = serde_json::from_str(&text)
         .map_err(|why| Failure::new(format!("the chaos left no figures: {why}")))?;
     page_at(root, "chaos.md", &page(&head(root)?, &figures))?;
     if passed { Ok(()) } else { Err(Failure::new("the chaos found something wrong")) }
@@ -75,13 +64,7 @@ fn page(head: &Head, figures: &Figures) -> String {
     for (step, [done, skipped]) in &figures.steps {
         let _ = writeln!(page, "| {step} | {done} | {skipped} |");
     }
-    if !figures.wrong.is_empty() {
-        page.push_str("\n## What was wrong\n\n");
-    }
-    for what in figures.wrong.iter().take(SHOWN.0) {
-        let what: String = what.chars().take(SHOWN.1).collect();
-        let _ = writeln!(page, "- {}", what.split_whitespace().collect::<Vec<_>>().join(" "));
-    }
+    wrong(&mut page, &figures.wrong, SHOWN);
     page
 }
 

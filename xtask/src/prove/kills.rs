@@ -5,7 +5,7 @@ use crate::{
     failure::{Failure, Outcome},
     setup, tool,
 };
-use std::{env, fs, path::Path, process, process::Command};
+use std::{env, fmt::Write, fs, path::Path, process, process::Command};
 
 /// The variable that names the file in which tests write down what came of a cell.
 const PROOF: &str = "AGENTCTL_PROOF";
@@ -16,17 +16,7 @@ const PARTS: &str = "test(kills) or test(systemd)";
 /// All cells with all agents and a page in `docs/proof`; or, unless `full`, those that `cargo xtask
 /// test` runs, and the page on standard output.
 pub(super) fn run(root: &Path, full: bool) -> Outcome<()> {
-    let ready = setup::run(root)?;
-    let file = env::temp_dir().join(format!("agentctl-proof-{}", process::id()));
-    let mut nextest = tool::cargo();
-    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", PARTS]);
-    nextest.args(["--profile", "prove"]).envs(ready.environment()).env(PROOF, &file);
-    if full {
-        nextest.args(["--run-ignored", "all"]);
-    }
-    let passed = tool::shown(nextest.current_dir(root))?;
-    let lines = fs::read_to_string(&file).map_err(|why| Failure::io("read", &file, &why))?;
-    fs::remove_file(&file).map_err(|why| Failure::io("remove", &file, &why))?;
+    let (passed, lines) = written(root, PARTS, PROOF, full)?;
     let cells: Vec<Cell> = lines
         .lines()
         .map(serde_json::from_str)
@@ -43,6 +33,39 @@ pub(super) fn run(root: &Path, full: bool) -> Outcome<()> {
             Err(Failure::new(format!("these were not run:\n{}", missing.join("\n"))))
         }
         (false, _) => Err(Failure::new("some cells fail")),
+    }
+}
+
+/// Runs tests of the program, and the ignored ones among them if `full`: whether all passed, and what they wrote into
+/// the file that this variable names.
+pub(super) fn written(
+    root: &Path,
+    filter: &str,
+    variable: &str,
+    full: bool,
+) -> Outcome<(bool, String)> {
+    let ready = setup::run(root)?;
+    let file = env::temp_dir().join(format!("{}-{}", variable.to_lowercase(), process::id()));
+    let mut nextest = tool::cargo();
+    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", filter]);
+    nextest.args(["--profile", "prove"]).envs(ready.environment()).env(variable, &file);
+    if full {
+        nextest.args(["--run-ignored", "all"]);
+    }
+    let passed = tool::shown(nextest.current_dir(root))?;
+    let text = fs::read_to_string(&file).map_err(|why| Failure::io("read", &file, &why))?;
+    fs::remove_file(&file).map_err(|why| Failure::io("remove", &file, &why))?;
+    Ok((passed, text))
+}
+
+/// The end of a page: what was wrong, so many at most and so much of each.
+pub(super) fn wrong(page: &mut String, found: &[String], (most, length): (usize, usize)) {
+    if !found.is_empty() {
+        page.push_str("\n## What was wrong\n\n");
+    }
+    for what in found.iter().take(most) {
+        let what: String = what.chars().take(length).collect();
+        let _ = writeln!(page, "- {}", what.split_whitespace().collect::<Vec<_>>().join(" "));
     }
 }
 

@@ -1,15 +1,12 @@
 //! Runs the situations, and makes a page of what came of each with each agent.
 
 use super::{
-    kills::{head, page_at},
+    kills::{head, page_at, written},
     table::Head,
 };
-use crate::{
-    failure::{Failure, Outcome},
-    setup, tool,
-};
+use crate::failure::{Failure, Outcome};
 use serde::Deserialize;
-use std::{env, fmt::Write, fs, path::Path, process};
+use std::{fmt::Write, path::Path};
 
 /// The variable that names the file in which tests write down what came of a situation.
 const PROOF: &str = "AGENTCTL_PROOF_SITUATIONS";
@@ -187,17 +184,7 @@ struct Came {
 /// All, with real agents and a page in `docs/proof` if `full`; else what CI runs, and the page on
 /// standard output.
 pub(super) fn run(root: &Path, full: bool) -> Outcome<()> {
-    let ready = setup::run(root)?;
-    let file = env::temp_dir().join(format!("agentctl-situations-{}", process::id()));
-    let mut nextest = tool::cargo();
-    nextest.args(["nextest", "run", "--locked", "-p", "agentctl", "-E", "test(situations::)"]);
-    nextest.args(["--profile", "prove"]).envs(ready.environment()).env(PROOF, &file);
-    if full {
-        nextest.args(["--run-ignored", "all"]);
-    }
-    let passed = tool::shown(nextest.current_dir(root))?;
-    let lines = fs::read_to_string(&file).map_err(|why| Failure::io("read", &file, &why))?;
-    fs::remove_file(&file).map_err(|why| Failure::io("remove", &file, &why))?;
+    let (passed, lines) = written(root, "test(situations::)", PROOF, full)?;
     let all: Vec<Came> = lines
         .lines()
         .map(serde_json::from_str)
@@ -315,6 +302,7 @@ impl Came {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn came(situation: &str, failure: Option<&str>) -> Came {
         let (situation, agent) = (situation.to_owned(), "pi".to_owned());

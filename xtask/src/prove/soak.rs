@@ -1,15 +1,12 @@
 //! Runs the long soak, and makes a page of its figures.
 
 use super::{
-    kills::{head, page_at},
+    kills::{head, page_at, written, wrong},
     table::Head,
 };
-use crate::{
-    failure::{Failure, Outcome},
-    setup, tool,
-};
+use crate::failure::{Failure, Outcome};
 use serde::Deserialize;
-use std::{env, fmt::Write, fs, path::Path, process};
+use std::{fmt::Write, path::Path};
 
 /// The variable that names the file in which the soak leaves its figures.
 const PROOF: &str = "AGENTCTL_PROOF_SOAK";
@@ -28,24 +25,8 @@ struct Figures {
 
 /// Ten minutes, and the page in `docs/proof`.
 pub(super) fn run(root: &Path) -> Outcome<()> {
-    let ready = setup::run(root)?;
-    let file = env::temp_dir().join(format!("agentctl-soak-{}", process::id()));
-    let mut nextest = tool::cargo();
-    nextest.args([
-        "nextest",
-        "run",
-        "--locked",
-        "-p",
-        "agentctl",
-        "-E",
-        "test(soak_of_real_agents)",
-    ]);
-    nextest.args(["--profile", "prove", "--run-ignored", "all"]);
-    nextest.envs(ready.environment()).env(PROOF, &file);
-    let passed = tool::shown(nextest.current_dir(root))?;
-    let text = fs::read(&file).map_err(|why| Failure::io("read", &file, &why))?;
-    fs::remove_file(&file).map_err(|why| Failure::io("remove", &file, &why))?;
-    let figures: Figures = serde_json::from_slice(&text)
+    let (passed, text) = written(root, "test(soak_of_real_agents)", PROOF, true)?;
+    let figures: Figures = serde_json::from_str(&text)
         .map_err(|why| Failure::new(format!("the soak left no figures: {why}")))?;
     page_at(root, "soak.md", &page(&head(root)?, &figures))?;
     if passed { Ok(()) } else { Err(Failure::new("the soak found something wrong")) }
@@ -78,13 +59,7 @@ fn page(head: &Head, figures: &Figures) -> String {
     for (what, number) in &figures.rows {
         let _ = writeln!(page, "| {what} | {number} |");
     }
-    if !figures.wrong.is_empty() {
-        page.push_str("\n## What was wrong\n\n");
-    }
-    for what in figures.wrong.iter().take(SHOWN.0) {
-        let what: String = what.chars().take(SHOWN.1).collect();
-        let _ = writeln!(page, "- {}", what.split_whitespace().collect::<Vec<_>>().join(" "));
-    }
+    wrong(&mut page, &figures.wrong, SHOWN);
     page
 }
 

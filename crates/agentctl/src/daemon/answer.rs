@@ -19,7 +19,7 @@ use agentctl_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     net::Shutdown,
     os::unix::net::UnixStream,
     path::PathBuf,
@@ -236,6 +236,7 @@ fn subscribe(shared: &Shared, caller: &Caller, id: &Value, params: &Value) -> Re
         stream: caller.stream.try_clone().map_err(Error::from)?,
         held: since.is_some().then(Vec::new),
         ahead: BTreeSet::new(),
+        known: BTreeMap::new(),
     };
     let begin = |cursor: &str| {
         let cursor = if since.is_some() { "" } else { cursor };

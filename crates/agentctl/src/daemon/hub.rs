@@ -53,17 +53,24 @@ pub(super) struct Subscriber {
     pub(super) held: Option<Vec<Held>>,
     /// What he was told before the watcher saw it: ids.
     pub(super) ahead: BTreeSet<String>,
+    /// The states that he knows of sessions of which the watcher has told him nothing yet.
+    pub(super) known: BTreeMap<String, StateName>,
 }
 
 /// An event that waits.
 pub(super) struct Held {
     id: String,
-    /// Of which session.
+    step: Step,
+    cursor: String,
+    line: Line,
+}
+
+/// What an event says of a session.
+struct Step {
+    /// Of which.
     session: Option<String>,
     before: Option<StateName>,
     after: Option<StateName>,
-    cursor: String,
-    line: Line,
 }
 
 /// What somebody was told who had missed it: ids.
@@ -112,11 +119,14 @@ impl Subscriber {
         match self.lines.try_send(line) {
             Ok(()) => true,
             Err(TrySendError::Disconnected(_)) => false,
-            Err(TrySendError::Full(_)) => {
-                let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
-                false
-            }
+            Err(TrySendError::Full(_)) => self.hung_up(),
         }
+    }
+
+    /// He goes on from his cursor; false, since he is gone.
+    fn hung_up(&self) -> bool {
+        let _ = self.stream.shutdown(Shutdown::Both);
+        false
     }
 }
 
@@ -130,22 +140,30 @@ impl Subscriber {
         for one in held {
             // What came before something that he knows, and he was not told, nobody can prove: it is too late for it.
             if known.contains(&one.id) {
-                rest.retain(|held| held.session.is_none() || held.session != one.session);
+                let session = &one.step.session;
+                rest.retain(|held| session.is_none() || held.step.session != *session);
             } else {
                 rest.push(one);
             }
         }
         if !self.ahead.is_empty() {
-            let _ = self.stream.shutdown(Shutdown::Both); // he goes on from his cursor
-            return false;
+            return self.hung_up();
         }
         // Of a filtered story nobody expects that each step goes on from the one before.
         if self.filter == Filter::default() {
-            let Some(news) = news(told.states(), rest) else {
-                let _ = self.stream.shutdown(Shutdown::Both);
-                return false;
-            };
-            rest = news;
+            self.known = told.states();
+        }
+        let known = &mut self.known;
+        let mut goes_on = true;
+        rest.retain(|held| match held.step.follows(known) {
+            Some(is_news) => is_news,
+            None => {
+                goes_on = false;
+                false
+            }
+        });
+        if !goes_on {
+            return self.hung_up();
         }
         // What comes after it he knows: he goes on behind that.
         if let Some(held) = rest.last_mut().filter(|held| held.cursor != last) {
@@ -155,22 +173,24 @@ impl Subscriber {
     }
 }
 
-/// The steps that are news to whoever knows these states; none where one does not go on from what he knows. The
-/// watcher may have seen a state that was over when it was looked what he had missed: what led out of that into one
-/// that he knows is no news.
-fn news(mut states: BTreeMap<String, StateName>, held: Vec<Held>) -> Option<Vec<Held>> {
-    let mut news = Vec::new();
-    for one in held {
-        let step = one.session.clone().zip(one.after);
-        let known = step.and_then(|(session, after)| states.insert(session, after));
-        let goes_on = known.is_none() || one.before.is_none() || known == one.before;
-        match goes_on {
-            true => news.push(one),
-            false if known == one.after => {}
-            false => return None,
+impl Step {
+    fn of(event: &Event) -> Self {
+        let session = event.session.as_ref().and_then(|one| one.id.clone());
+        Self { session, before: event.before, after: event.after }
+    }
+
+    /// Whether it is news to who knows these states; none where it does not go on from what he knows. He may know more
+    /// than the watcher, from a look of his own or before he was cut off: what leads to what he knows is no news. Once
+    /// the watcher has told something of a session, it goes on from there.
+    fn follows(&self, known: &mut BTreeMap<String, StateName>) -> Option<bool> {
+        let known = self.session.as_ref().and_then(|session| known.remove(session));
+        match (known, self.before, self.after) {
+            (Some(known), Some(before), Some(after)) if known != before => {
+                (known == after).then_some(false)
+            }
+            (Some(_) | None, _, _) => Some(true),
         }
     }
-    Some(news)
 }
 
 impl Inside {
@@ -193,17 +213,16 @@ impl Hub {
                 match &mut one.held {
                     Some(held) if held.len() < rpc::QUEUE => {
                         let (id, cursor) = (event.id.clone(), event.cursor.clone());
-                        let session = event.session.as_ref().and_then(|one| one.id.clone());
-                        let (before, after) = (event.before, event.after);
-                        let line = Arc::clone(&line);
-                        held.push(Held { id, session, before, after, cursor, line });
+                        let (step, line) = (Step::of(event), Arc::clone(&line));
+                        held.push(Held { id, step, cursor, line });
                         true
                     }
-                    Some(_) => {
-                        let _ = one.stream.shutdown(Shutdown::Both);
-                        false
-                    }
-                    None => one.send(Arc::clone(&line)),
+                    Some(_) => one.hung_up(),
+                    None => match Step::of(event).follows(&mut one.known) {
+                        Some(true) => one.send(Arc::clone(&line)),
+                        Some(false) => true,
+                        None => one.hung_up(),
+                    },
                 }
             });
             inside.recent.push_back(event.id.clone());
@@ -269,34 +288,32 @@ impl Hub {
 mod tests {
     use super::*;
 
-    fn step(id: &str, before: Option<StateName>, after: StateName) -> Held {
-        let session = Some("one".to_owned());
-        let (id, after) = (id.to_owned(), Some(after));
-        Held { id, session, before, after, cursor: String::new(), line: "".into() }
+    /// What is told of these steps to who knows that state.
+    fn told(known: StateName, steps: &[(Option<StateName>, StateName)]) -> Vec<Option<bool>> {
+        let mut known = BTreeMap::from([("one".to_owned(), known)]);
+        let step = |(before, after): &(Option<StateName>, StateName)| Step {
+            session: Some("one".to_owned()),
+            before: *before,
+            after: Some(*after),
+        };
+        steps.iter().map(|one| step(one).follows(&mut known)).collect()
     }
 
     #[test]
     fn steps_go_on_from_what_he_knows() {
         use StateName::{Done, Idle, Waiting, Working};
-        let ids = |known: Option<StateName>, steps: Vec<Held>| {
-            let states = known.map(|known| ("one".to_owned(), known)).into_iter().collect();
-            let ids = |news: Vec<Held>| news.into_iter().map(|one| one.id).collect::<String>();
-            news(states, steps).map(ids)
-        };
-        let all = || {
-            vec![
-                step("a", None, Idle),
-                step("b", Some(Idle), Working),
-                step("c", Some(Working), Waiting),
-                step("d", Some(Waiting), Working),
-                step("e", Some(Working), Done),
-            ]
-        };
-        let from = |at: usize| all().split_off(at);
-        assert_eq!(ids(None, all()).as_deref(), Some("abcde"));
-        assert_eq!(ids(Some(Working), from(2)).as_deref(), Some("cde"));
-        assert_eq!(ids(Some(Working), from(3)).as_deref(), Some("e"), "the question is over");
-        assert_eq!(ids(Some(Idle), from(3)), None, "he may have missed anything");
-        assert_eq!(ids(Some(Done), from(4)).as_deref(), Some(""));
+        let steps = [
+            (None, Idle),
+            (Some(Idle), Working),
+            (Some(Working), Waiting),
+            (Some(Waiting), Working),
+            (Some(Working), Done),
+        ];
+        let (news, known) = (Some(true), Some(false));
+        assert_eq!(told(Idle, &steps[1..]), [news; 4]);
+        assert_eq!(told(Working, &steps[1..]), [known, news, news, news], "he was cut off since");
+        assert_eq!(told(Working, &steps[3..]), [known, news], "the question is over");
+        assert_eq!(told(Done, &steps[4..]), [known]);
+        assert_eq!(told(Idle, &steps[3..])[0], None, "he may have missed anything");
     }
 }

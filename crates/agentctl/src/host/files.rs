@@ -90,9 +90,16 @@ fn regular(found: &Metadata) -> io::Result<()> {
 
 fn stat_of(found: &Metadata) -> Stat {
     // A time beyond the year 9999 is a broken one; the epoch makes it old instead of unreadable.
-    let nanos = i32::try_from(found.mtime_nsec()).unwrap_or_default();
-    let modified = Timestamp::new(found.mtime(), nanos).unwrap_or(Timestamp::UNIX_EPOCH);
-    Stat { kind: kind_of(found.file_type()), modified, identity: (found.dev(), found.ino()) }
+    let moment = |seconds: i64, nanos: i64| {
+        let nanos = i32::try_from(nanos).unwrap_or_default();
+        Timestamp::new(seconds, nanos).unwrap_or(Timestamp::UNIX_EPOCH)
+    };
+    Stat {
+        kind: kind_of(found.file_type()),
+        modified: moment(found.mtime(), found.mtime_nsec()),
+        touched: moment(found.ctime(), found.ctime_nsec()),
+        identity: (found.dev(), found.ino()),
+    }
 }
 
 fn kind_of(kind: FileType) -> Kind {

@@ -17,7 +17,7 @@ pub(super) fn stub(host: &dyn Host, id: &str, path: &Path) -> io::Result<Stub> {
     match stat.kind {
         Kind::File => {
             let (id, path) = (id.to_owned(), path.to_owned());
-            Ok(Stub { id, path, updated: stat.modified, title: None })
+            Ok(Stub { id, path, updated: stat.modified, touched: stat.touched, title: None })
         }
         Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
     }

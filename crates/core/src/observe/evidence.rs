@@ -11,8 +11,12 @@ use crate::{
     receipt::{Launched, Stopped},
     wire::{Around, Session},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::path::{Path, PathBuf};
+
+/// How much older a file may be than a line in it: kernels date files by a clock that stands still
+/// for up to a hundredth of a second.
+const COARSE: SignedDuration = SignedDuration::from_millis(20);
 
 impl Survey<'_> {
     /// Adds the sessions of a store's history that were asked for or may be held.
@@ -37,7 +41,9 @@ impl Survey<'_> {
         for trouble in listing.problems {
             self.problem(trouble.path, trouble.why);
         }
-        for stub in listing.stubs.into_iter().filter(|stub| stub.updated >= from) {
+        let from = from.saturating_sub(COARSE).unwrap_or(from);
+        let may_be = |stub: &Stub| stub.updated.max(stub.touched) >= from;
+        for stub in listing.stubs.into_iter().filter(may_be) {
             let same = |c: &&mut Candidate| c.store == store && c.is_of(&stub);
             if let Some(known) = self.candidates[..claimed].iter_mut().find(same) {
                 known.stub.get_or_insert(stub);

@@ -4,6 +4,7 @@ use super::{Home, stand_in::copied};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs::{self, Permissions},
+    io,
     os::unix::fs::{PermissionsExt, lchown},
     path::Path,
 };
@@ -112,10 +113,14 @@ impl Drop for Agents {
     }
 }
 
+/// Gives all that is there to a user. What a daemon removes meanwhile needs no owner.
 pub(super) fn give(path: &Path, user: u32) {
-    lchown(path, Some(user), Some(user)).expect("our file");
+    match lchown(path, Some(user), Some(user)) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return,
+        given => given.expect("our file"),
+    }
     if path.symlink_metadata().is_ok_and(|stat| stat.is_dir()) {
-        for entry in fs::read_dir(path).expect("a folder").flatten() {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             give(&entry.path(), user);
         }
     }

@@ -108,7 +108,8 @@ fn stub(host: &dyn Host, path: &Path) -> io::Result<(u64, Stub)> {
         None => return Err(io::ErrorKind::NotFound.into()), // being made: nothing is there yet
     };
     let updated = written(&*file)?.unwrap_or(stat.modified);
-    Ok((file.size(), Stub { id, path: path.to_owned(), updated, title: None }))
+    let touched = stat.touched;
+    Ok((file.size(), Stub { id, path: path.to_owned(), updated, touched, title: None }))
 }
 
 /// Its first line is whole.

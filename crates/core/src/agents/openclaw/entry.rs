@@ -48,10 +48,12 @@ pub(super) fn title(key: &str, label: Option<&str>) -> String {
 impl Entry {
     /// It is in this file.
     pub(super) fn stub(&self, path: &Path) -> Stub {
+        let updated = self.updated.unwrap_or_default();
         Stub {
             id: self.id.clone(),
             path: path.to_owned(),
-            updated: self.updated.unwrap_or_default(),
+            updated,
+            touched: updated,
             title: self.title(),
         }
     }

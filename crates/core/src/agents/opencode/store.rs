@@ -84,7 +84,13 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
             Err(_) if id.len() < FULL => return None, // a part of one
             Err(_) => {
                 let updated = host.stat(&db).ok()?.modified;
-                return Some(Stub { id: id.to_owned(), path: db, updated, title: None });
+                return Some(Stub {
+                    id: id.to_owned(),
+                    path: db,
+                    updated,
+                    touched: updated,
+                    title: None,
+                });
             }
         }
     }
@@ -93,7 +99,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
         Err(_) if id.len() < FULL => None,
         Err(path) => {
             let updated = host.stat(store).ok()?.modified;
-            Some(Stub { id: id.to_owned(), path, updated, title: None })
+            Some(Stub { id: id.to_owned(), path, updated, touched: updated, title: None })
         }
     }
 }

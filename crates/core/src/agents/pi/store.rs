@@ -71,7 +71,8 @@ fn stub(host: &dyn Host, path: &Path, name: &str) -> io::Result<Option<Stub>> {
         Some(id) => Some(id.to_owned()),
         None => json::string(&header(&*host.open(path)?).unwrap_or_default(), "id"),
     };
-    Ok(id.map(|id| Stub { id, path: path.to_owned(), updated: stat.modified, title: None }))
+    let (updated, touched) = (stat.modified, stat.touched);
+    Ok(id.map(|id| Stub { id, path: path.to_owned(), updated, touched, title: None }))
 }
 
 /// The session of this id that works in a directory; else all of it, the one written last first.
