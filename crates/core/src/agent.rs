@@ -207,8 +207,8 @@ pub struct Claims {
     pub claims: Vec<Claim>,
     /// What could not be read.
     pub problems: Vec<Trouble>,
-    /// Who has a claim of which nothing can be read: the pid that its file is named after.
-    pub untold: Vec<u32>,
+    /// Claims that tell nothing, by the pid that their file is named after: a problem if that one lives.
+    pub untold: Vec<(u32, Trouble)>,
     /// Not even who claims something could be read.
     pub closed: bool,
 }

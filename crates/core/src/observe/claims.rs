@@ -2,7 +2,7 @@
 
 use super::{Live, Lost, Survey};
 use crate::{
-    agent::{About, Claim, Claims, Trail},
+    agent::{About, Claim, Claims, Program, Trail},
     evidence::{Holder, Role},
     host::Process,
     ident::ProcKey,
@@ -10,10 +10,10 @@ use crate::{
     receipt::Launched,
 };
 use jiff::{SignedDuration, Timestamp};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An agent has registered itself by then.
-const YOUNG: SignedDuration = SignedDuration::from_secs(2);
+const YOUNG: SignedDuration = SignedDuration::from_secs(5);
 
 impl Survey<'_> {
     /// Follows every claim of a store.
@@ -51,10 +51,16 @@ impl Survey<'_> {
         for process in likely {
             let key = table.key(process);
             let begun = table.since(process.start).saturating_add(YOUNG).unwrap_or(Timestamp::MAX);
-            let named = claims.untold.contains(&process.pid) && begun < table.taken;
+            let named = claims.untold.iter().find(|(pid, _)| *pid == process.pid);
+            let named = named.filter(|_| begun < table.taken);
+            if let Some((_, trouble)) = named {
+                self.problem(trouble.path.clone(), &trouble.why);
+            }
             match self.live.iter_mut().find(|one| one.key == key) {
-                Some(one) => one.untold |= named || claims.closed && one.uses(store),
-                None if named || claims.closed && self.host.is_mine(&key) == Ok(false) => {
+                Some(one) => one.untold |= named.is_some() || claims.closed && one.uses(store),
+                None if named.is_some()
+                    || claims.closed && self.host.is_mine(&key) == Ok(false) =>
+                {
                     let stores = vec![store.to_owned()];
                     let one = Live { stores, untold: true, ..Live::new(table, process) };
                     self.strangers.push(one);
@@ -124,15 +130,22 @@ impl Survey<'_> {
         table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
     }
 
-    /// Nothing shows that it is the agent's: whoever looks at a file may lock it. A process that ends keeps its name
-    /// until it is gone, and a program that was not installed by a package manager has its machine's behind it.
+    /// Nothing shows that it is the agent's: whoever looks at a file may lock it, and anyone may be written down. A
+    /// process that ends keeps its name until it is gone, and a program that was not installed by a package manager
+    /// has its machine's behind it.
     fn is_stranger(&self, key: &ProcKey) -> bool {
         let card = self.agent.card();
         let named = |comm: &str| self.agent.may_be(comm) || comm.starts_with(card.binary);
-        let table = self.host.table().ok();
-        let called = table.and_then(|table| table.of(key)).is_some_and(|one| named(&one.comm));
+        let Some(process) = self.host.table().ok().and_then(|table| table.of(key)) else {
+            return true;
+        };
         let launched = |one: &Launched| one.process.as_ref() == Some(key) && one.agent == card.name;
-        !called && !self.host.launches().iter().any(launched)
+        let runs = |exe: PathBuf| {
+            let program = Program { comm: &process.comm, exe: Some(&exe), argv: &[] };
+            self.agent.part(&program).is_some()
+        };
+        let known = named(&process.comm) || self.host.launches().iter().any(launched);
+        !known && !self.host.exe(key).is_ok_and(runs)
     }
 
     /// What became of the process the agent wrote down.

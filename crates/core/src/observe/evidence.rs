@@ -21,7 +21,13 @@ const COARSE: SignedDuration = SignedDuration::from_millis(20);
 impl Survey<'_> {
     /// Adds the sessions of a store's history that were asked for or may be held.
     pub(super) fn recorded(&mut self, store: &Path, history: History, claimed: usize) {
-        let oldest = self.suspects.iter().map(|suspect| suspect.since).min();
+        let unclear = self.unclear.iter().any(|one| one == store);
+        // Who has a claim that cannot be read may hold what it has not written to, however old.
+        let earliest = |one: &Live| match one.uses(store) && (one.untold || unclear) {
+            true => Timestamp::MIN,
+            false => one.since,
+        };
+        let oldest = self.suspects.iter().map(earliest).min();
         let from = match history {
             History::All => Timestamp::MIN,
             History::Since(at) => oldest.map_or(at, |oldest| oldest.min(at)),

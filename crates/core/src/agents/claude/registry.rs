@@ -33,20 +33,25 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
     let mut found = Claims::default();
     for entry in &entries {
         let Some(name) = entry.name.strip_suffix(".json") else { continue };
-        let (path, pid) = (dir.join(&entry.name), name.parse().ok());
-        match registered(host, &path) {
-            Ok(Word::Nothing) => {}
-            Ok(Word::Empty) => found.untold.extend(pid), // just created, or cut: it names no session
-            Ok(Word::File(file)) if is_bystander(&file) => {}
-            Ok(Word::File(file)) => match claim(path, &file).filter(|one| is_of(one, pid)) {
-                Some(claim) => found.claims.push(claim),
-                None => found.untold.extend(pid),
+        let (path, pid) = (dir.join(&entry.name), name.parse::<u32>().ok());
+        let why = match registered(host, &path) {
+            Ok(Word::Nothing) => continue,
+            Ok(Word::File(file)) if is_bystander(&file) => continue,
+            Ok(Word::File(file)) => match claim(path.clone(), &file) {
+                Some(claim) if is_of(&claim, pid) => {
+                    found.claims.push(claim);
+                    continue;
+                }
+                Some(_) => "it names another process than it is named after".to_owned(),
+                None => "it names no session and process that could be checked".to_owned(),
             },
+            Ok(Word::Empty) => "it is empty".to_owned(),
             Err(why) => {
-                found.problems.push(Trouble { path, why: why.to_string() });
-                found.untold.extend(pid);
+                found.problems.push(Trouble { path: path.clone(), why: why.to_string() });
+                why.to_string()
             }
-        }
+        };
+        found.untold.extend(pid.map(|pid| (pid, Trouble { path, why })));
     }
     Ok(found)
 }
