@@ -155,6 +155,7 @@ impl Survey<'_> {
             Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
         };
         let key = match self.host.began(pid, start) {
+            Err(_) if written < table.booted => return Found::OtherBoot,
             Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
             Ok(None) => return Found::Gone(ProcKey { pid, start, boot: table.boot.clone() }),
             Ok(Some(key)) => key,
