@@ -321,6 +321,15 @@ pub trait Agent: Sync {
     fn may_name(&self, _: &Program<'_>) -> Option<String> {
         None
     }
+    /// It may have been told to go on with the session of its directory that was written last, which it need
+    /// not have written to since.
+    fn may_resume(&self, _: &Program<'_>) -> bool {
+        false
+    }
+    /// A session may be one of this directory, by its place alone.
+    fn may_be_of(&self, _: &Stub, _: &Path) -> bool {
+        true
+    }
     /// A variable, and its value, that every process carries which a tool of the agent started.
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {
         None

@@ -132,6 +132,7 @@ impl<'a> Survey<'a> {
         survey.unnamed();
         survey.suspects = survey.untrailed();
         survey.suspects.append(&mut survey.strangers);
+        survey.resumed();
         let claimed = survey.candidates.len();
         for store in survey.stores.clone() {
             survey.recorded(&store, history, claimed);
