@@ -8,7 +8,10 @@ use crate::{
     proof::Source,
     receipt::Launched,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    cmp::Reverse,
+    path::{Path, PathBuf},
+};
 
 impl Survey<'_> {
     /// Sessions that a process's own arguments name, or the environment of its tools.
@@ -209,7 +212,7 @@ impl Survey<'_> {
         let listed = |store: &PathBuf| self.agent.list(self.host, store).unwrap_or_default().stubs;
         let older = |stub: &Stub| stub.updated < process.since && self.agent.may_be_of(stub, cwd);
         let mut older: Vec<Stub> = stores.flat_map(listed).filter(older).collect();
-        older.sort_by(|a, b| b.updated.cmp(&a.updated));
+        older.sort_by_key(|stub| Reverse(stub.updated));
         let there = |stub: &Stub| {
             let Ok(record) = self.agent.read(self.host, stub, Depth::Glance) else { return false };
             let own = record.cwd.is_none_or(|own| self.host.resolve(&own) == cwd);

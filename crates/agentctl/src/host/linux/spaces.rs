@@ -4,7 +4,7 @@ use agentctl_core::{
     host::{Process, Table},
     ident::ProcKey,
 };
-use std::{fs, path::PathBuf};
+use std::fs;
 
 /// The first namespace of pids, which sees all others. The kernel gives it this number.
 const FIRST: &str = "pid:[4026531836]";
@@ -28,7 +28,7 @@ pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
     if has_other_clock(pid) {
         return Some(format!("pid {pid} keeps another time than we do"));
     }
-    let nested = fs::read_link("/proc/self/ns/pid").is_ok_and(|own| own != PathBuf::from(FIRST));
+    let nested = fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
     let elder = |first: &Process| start < first.start;
     let older = table.process(1).is_some_and(elder);
     let unseen = nested && (older || last_pid().is_some_and(|last| last < pid));
