@@ -1,8 +1,12 @@
 //! The one door through which a coding agent enters the program.
 
+mod claims;
+
+pub use claims::{About, Claim, Claims, Trail};
+
 use crate::{
     control::{self, Leads, Question, Request, Target, Unheard},
-    evidence::{Record, Role, Say, Turn},
+    evidence::{Record, Role, Turn},
     host::{Env, Host},
     hosted::Hosted,
     ident::ProcKey,
@@ -145,77 +149,6 @@ pub struct Trouble {
     pub why: String,
 }
 
-/// How a claim leads to a process. The host follows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trail {
-    /// A kernel file lock on this path.
-    Flock(PathBuf),
-    /// A process the agent itself wrote down; a pid without its start is no trail.
-    Process {
-        /// Its pid.
-        pid: u32,
-        /// Its start time in clock ticks since boot.
-        start: u64,
-        /// When the agent wrote it down: before this boot, it speaks of another machine life.
-        written: Timestamp,
-    },
-    /// This process, which is alive: its open files, arguments or tools name the session.
-    Known(ProcKey),
-    /// A server of the store, which alone can tell and says so itself when it is asked.
-    Server {
-        /// What is said of the session while no server answers.
-        silent: &'static str,
-    },
-}
-
-/// Something native that says "this session is loaded, there". True only if its trail leads somewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// Native session id.
-    pub session: String,
-    /// Where to look for the process.
-    pub trail: Trail,
-    /// Where the claim itself stands.
-    pub source: Source,
-    /// What else it tells.
-    pub about: About,
-}
-
-/// What a running process tells of the session it has loaded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
-    /// What the agent says it is doing, and where it says so.
-    pub says: Option<(Say, Source)>,
-    /// What kind of process the agent says it is.
-    pub role: Option<Role>,
-    /// The id may be a throwaway until a record exists under it, or this moment has passed.
-    pub settles: Option<Timestamp>,
-    /// Where the session works.
-    pub cwd: Option<PathBuf>,
-    /// The name it goes by.
-    pub title: Option<String>,
-    /// When the process registered.
-    pub started: Option<Timestamp>,
-    /// Version of the agent that runs.
-    pub version: Option<String>,
-}
-
-/// The claims of a store, and what could not be looked at.
-#[derive(Debug, Default)]
-pub struct Claims {
-    /// What is claimed.
-    pub claims: Vec<Claim>,
-    /// What could not be read.
-    pub problems: Vec<Trouble>,
-}
-
-impl Claims {
-    /// Nothing is claimed, because nothing can be read there.
-    pub fn unreadable(path: PathBuf, why: &io::Error) -> Self {
-        Self { claims: Vec::new(), problems: vec![Trouble { path, why: why.to_string() }] }
-    }
-}
-
 /// How much of a record to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
@@ -315,6 +248,15 @@ pub trait Agent: Sync {
     /// The session that a process's arguments name where it may have left it for another since.
     fn may_name(&self, _: &Program<'_>) -> Option<String> {
         None
+    }
+    /// It may have been told to go on with the session of its directory that was written last, which it need
+    /// not have written to since.
+    fn may_resume(&self, _: &Program<'_>) -> bool {
+        false
+    }
+    /// A session may be one of this directory, by its place alone.
+    fn may_be_of(&self, _: &Stub, _: &Path) -> bool {
+        true
     }
     /// A variable, and its value, that every process carries which a tool of the agent started.
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {

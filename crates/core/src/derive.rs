@@ -1,7 +1,9 @@
 //! Says what state a session is in. Pure and total: the same evidence has the same answer, always.
 
 use crate::{
-    evidence::{Ending, Evidence, Holder, Need, Pending, Reading, Role, Say, Suspect, Tool, Turn},
+    evidence::{
+        Ending, Evidence, Ground, Holder, Need, Pending, Reading, Role, Say, Suspect, Tool, Turn,
+    },
     proof::{Fact, Rule, Source},
 };
 use jiff::Timestamp;
@@ -311,8 +313,13 @@ fn unheld(seen: &Evidence, because: &mut Vec<Fact>) -> State {
 
 fn may_hold(suspect: &Suspect) -> Fact {
     let key = &suspect.key;
-    let fact =
-        format!("{key} could hold it: it left no trail, and runs since before the last write");
+    let why = match suspect.ground {
+        Ground::Wrote => "it left no trail, and runs since before the last write",
+        Ground::Named => "its arguments named it",
+        Ground::Resumed => "it left no trail, and was started where this was the newest",
+        Ground::Untold => "what it says of itself cannot be read",
+    };
+    let fact = format!("{key} could hold it: {why}");
     let source = Source::Alive { process: key.clone() };
     Fact::new(Rule::MayBeHeld, fact, source).at(whole_second(suspect.since))
 }

@@ -240,6 +240,21 @@ pub struct Suspect {
     /// It was asked and did not answer, in these words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent: Option<String>,
+    /// What speaks for it.
+    pub ground: Ground,
+}
+
+/// Why a process may hold a session though no trail leads from one to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Ground {
+    /// It may have written to it.
+    Wrote,
+    /// Its arguments named it once.
+    Named,
+    /// It may have gone on with what was the newest of its directory, and not have written since.
+    Resumed,
+    /// It has a claim of which nothing can be read.
+    Untold,
 }
 
 /// Whether the tool of a pending call runs.

@@ -78,6 +78,8 @@ pub struct Survey<'a> {
     blind: Option<String>,
     live: Vec<Live>,
     suspects: Vec<Live>,
+    /// Processes that are not known to be the agent's, and whose claims cannot be read.
+    strangers: Vec<Live>,
     /// Stores whose claims could not all be read: a process without one may hold anything there.
     unclear: Vec<PathBuf>,
     /// Some store could not be read at all.
@@ -106,6 +108,7 @@ impl<'a> Survey<'a> {
             blind: None,
             live: Vec::new(),
             suspects: Vec::new(),
+            strangers: Vec::new(),
             unclear: Vec::new(),
             unread: false,
             partial: false,
@@ -128,6 +131,8 @@ impl<'a> Survey<'a> {
         survey.without_copies();
         survey.unnamed();
         survey.suspects = survey.untrailed();
+        survey.suspects.append(&mut survey.strangers);
+        survey.resumed();
         let claimed = survey.candidates.len();
         for store in survey.stores.clone() {
             survey.recorded(&store, history, claimed);

@@ -6,6 +6,7 @@ mod locks;
 mod pass;
 mod ports;
 mod process;
+mod spaces;
 mod stat;
 mod uses;
 
@@ -95,9 +96,14 @@ impl Kernel for Proc {
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {
         let key = ProcKey { pid, start: ticks, boot: self.boot()?.to_owned() };
         match Door::open(&key).and_then(|door| door.check()) {
-            Ok(()) => Ok(Some(key)),
-            Err(Refused::Gone | Refused::Reused | Refused::Rebooted) => Ok(None),
-            Err(Refused::Untold(why)) => Err(CannotTell(why)),
+            Ok(()) => return Ok(Some(key)),
+            Err(Refused::Gone | Refused::Reused | Refused::Rebooted) => {}
+            Err(Refused::Untold(why)) => return Err(CannotTell(why)),
+        }
+        let table = self.table()?;
+        match spaces::below(table, pid, ticks) {
+            Some(below) => Ok(Some(below)),
+            None => spaces::beyond(table, pid, ticks).map_or(Ok(None), |why| Err(CannotTell(why))),
         }
     }
 

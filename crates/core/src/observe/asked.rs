@@ -3,7 +3,7 @@
 use super::{Candidate, Live, Survey};
 use crate::{
     agent::{About, Claim, Server, Trail},
-    evidence::{Reading, Role, Suspect, Turn},
+    evidence::{Ground, Reading, Role, Suspect, Turn},
     ident::ProcKey,
     proof::Source,
     push::Push,
@@ -129,7 +129,7 @@ impl Live {
         }
     }
 
-    pub(super) fn as_suspect(&self) -> Suspect {
-        Suspect { key: self.key.clone(), since: self.since, silent: self.silent.clone() }
+    pub(super) fn suspected_for(&self, ground: Ground) -> Suspect {
+        Suspect { key: self.key.clone(), since: self.since, silent: self.silent.clone(), ground }
     }
 }

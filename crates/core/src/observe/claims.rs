@@ -1,15 +1,19 @@
 //! The sessions that leave a trail to a process, and where each trail leads.
 
-use super::{Lost, Survey};
+use super::{Live, Lost, Survey};
 use crate::{
-    agent::{About, Claim, Trail},
+    agent::{About, Claim, Claims, Program, Trail},
     evidence::{Holder, Role},
+    host::Process,
     ident::ProcKey,
     proof::Source,
     receipt::Launched,
 };
-use jiff::Timestamp;
-use std::path::Path;
+use jiff::{SignedDuration, Timestamp};
+use std::path::{Path, PathBuf};
+
+/// An agent has registered itself by then.
+const YOUNG: SignedDuration = SignedDuration::from_secs(5);
 
 impl Survey<'_> {
     /// Follows every claim of a store.
@@ -25,6 +29,7 @@ impl Survey<'_> {
         if !claims.problems.is_empty() {
             self.unclear.push(store.to_owned());
         }
+        self.untold(store, &claims);
         for trouble in claims.problems {
             self.problem(trouble.path, trouble.why);
         }
@@ -37,10 +42,42 @@ impl Survey<'_> {
         }
     }
 
+    /// Whoever has a claim of which nothing can be read may hold anything there; where not even the names of claims
+    /// can be read, so may other users' processes. One that has only just begun names no session yet.
+    fn untold(&mut self, store: &Path, claims: &Claims) {
+        let Ok(table) = self.host.table() else { return };
+        let likely = |one: &&Process| !one.zombie && self.agent.may_be(&one.comm);
+        let likely: Vec<&Process> = table.processes.iter().filter(likely).collect();
+        for process in likely {
+            let key = table.key(process);
+            let begun = table.since(process.start).saturating_add(YOUNG).unwrap_or(Timestamp::MAX);
+            let named = claims.untold.iter().find(|(pid, _)| *pid == process.pid);
+            let named = named.filter(|_| begun < table.taken);
+            if let Some((_, trouble)) = named {
+                self.problem(trouble.path.clone(), &trouble.why);
+            }
+            match self.live.iter_mut().find(|one| one.key == key) {
+                Some(one) => one.untold |= named.is_some() || claims.closed && one.uses(store),
+                None if named.is_some()
+                    || claims.closed && self.host.is_mine(&key) == Ok(false) =>
+                {
+                    let stores = vec![store.to_owned()];
+                    let one = Live { stores, untold: true, ..Live::new(table, process) };
+                    self.strangers.push(one);
+                }
+                None => {}
+            }
+        }
+    }
+
     pub(super) fn follow(&mut self, store: &Path, claim: Claim) {
         match &claim.trail {
             Trail::Process { pid, start, written } => {
                 match self.written_down(*pid, *start, *written) {
+                    Found::Same(key) if self.is_stranger(&key) => {
+                        let why = format!("pid {pid} is not known to be such an agent");
+                        self.veil(store, &claim.session, why);
+                    }
                     Found::Same(key) => self.hold(store, &claim, key, claim.source.clone()),
                     Found::Gone(process) => {
                         self.live.retain(|seen| seen.key != process); // ended since the pass
@@ -93,15 +130,22 @@ impl Survey<'_> {
         table.process(pid).filter(|process| !process.zombie).map(|process| table.key(process))
     }
 
-    /// Nothing shows that it is the agent's: whoever looks at a file may lock it. A process that ends keeps its name
-    /// until it is gone, and a program that was not installed by a package manager has its machine's behind it.
+    /// Nothing shows that it is the agent's: whoever looks at a file may lock it, and anyone may be written down. A
+    /// process that ends keeps its name until it is gone, and a program that was not installed by a package manager
+    /// has its machine's behind it.
     fn is_stranger(&self, key: &ProcKey) -> bool {
         let card = self.agent.card();
         let named = |comm: &str| self.agent.may_be(comm) || comm.starts_with(card.binary);
-        let table = self.host.table().ok();
-        let called = table.and_then(|table| table.of(key)).is_some_and(|one| named(&one.comm));
+        let Some(process) = self.host.table().ok().and_then(|table| table.of(key)) else {
+            return true;
+        };
         let launched = |one: &Launched| one.process.as_ref() == Some(key) && one.agent == card.name;
-        !called && !self.host.launches().iter().any(launched)
+        let runs = |exe: PathBuf| {
+            let program = Program { comm: &process.comm, exe: Some(&exe), argv: &[] };
+            self.agent.part(&program).is_some()
+        };
+        let known = named(&process.comm) || self.host.launches().iter().any(launched);
+        !known && !self.host.exe(key).is_ok_and(runs)
     }
 
     /// What became of the process the agent wrote down.
@@ -111,6 +155,7 @@ impl Survey<'_> {
             Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
         };
         let key = match self.host.began(pid, start) {
+            Err(_) if written < table.booted => return Found::OtherBoot,
             Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
             Ok(None) => return Found::Gone(ProcKey { pid, start, boot: table.boot.clone() }),
             Ok(Some(key)) => key,

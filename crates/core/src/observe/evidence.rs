@@ -4,7 +4,7 @@ use super::{Candidate, History, Live, Problem, Survey};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
-    evidence::{Evidence, Holder, Pending, Reading, Role, Suspect, Tool, Turn},
+    evidence::{Evidence, Ground, Holder, Pending, Reading, Role, Suspect, Tool, Turn},
     host,
     ident::ProcKey,
     proof::Source,
@@ -21,7 +21,13 @@ const COARSE: SignedDuration = SignedDuration::from_millis(20);
 impl Survey<'_> {
     /// Adds the sessions of a store's history that were asked for or may be held.
     pub(super) fn recorded(&mut self, store: &Path, history: History, claimed: usize) {
-        let oldest = self.suspects.iter().map(|suspect| suspect.since).min();
+        let unclear = self.unclear.iter().any(|one| one == store);
+        // Who has a claim that cannot be read may hold what it has not written to, however old.
+        let earliest = |one: &Live| match one.uses(store) && (one.untold || unclear) {
+            true => Timestamp::MIN,
+            false => one.since,
+        };
+        let oldest = self.suspects.iter().map(earliest).min();
         let from = match history {
             History::All => Timestamp::MIN,
             History::Since(at) => oldest.map_or(at, |oldest| oldest.min(at)),
@@ -42,8 +48,13 @@ impl Survey<'_> {
             self.problem(trouble.path, trouble.why);
         }
         let from = from.saturating_sub(COARSE).unwrap_or(from);
-        let may_be = |stub: &Stub| stub.updated.max(stub.touched) >= from;
-        for stub in listing.stubs.into_iter().filter(may_be) {
+        let named = |one: &Live, id: &str| {
+            [&one.may_name, &one.resumed].iter().any(|name| name.as_deref() == Some(id))
+        };
+        let named = |stub: &Stub| self.suspects.iter().any(|one| named(one, &stub.id));
+        let may_be = |stub: &Stub| stub.updated.max(stub.touched) >= from || named(stub);
+        let stubs: Vec<Stub> = listing.stubs.into_iter().filter(may_be).collect();
+        for stub in stubs {
             let same = |c: &&mut Candidate| c.store == store && c.is_of(&stub);
             if let Some(known) = self.candidates[..claimed].iter_mut().find(same) {
                 known.stub.get_or_insert(stub);
@@ -243,15 +254,24 @@ impl Survey<'_> {
             _ => None,
         });
         let gone = gone.max();
-        let may = |process: &&Live| {
+        let unclear = self.unclear.contains(&candidate.store);
+        let ground = |process: &Live| {
+            let is = |id: &Option<String>| id.is_some() && *id == candidate.id;
             let later = gone.is_none_or(|gone| process.key.start > gone);
-            let unclear = self.unclear.contains(&candidate.store);
-            let last = if unclear { Timestamp::MAX } else { written };
-            let named = process.may_name.is_some() && process.may_name == candidate.id;
-            named || later && process.may_hold(&candidate.store, last) && !elsewhere(process)
+            let may = |last: Timestamp| later && process.may_hold(&candidate.store, last);
+            let here = !elsewhere(process);
+            let grounds = [
+                (Ground::Named, is(&process.may_name)),
+                (Ground::Wrote, here && may(written)),
+                (Ground::Untold, (process.untold || unclear && here) && may(Timestamp::MAX)),
+                (Ground::Resumed, here && later && is(&process.resumed)),
+            ];
+            grounds.into_iter().find_map(|(ground, speaks)| speaks.then_some(ground))
         };
-        let suspects = self.suspects.iter().filter(may);
-        suspects.chain(self.between_answers(candidate, record)).map(Live::as_suspect).collect()
+        let suspects = self.suspects.iter();
+        let suspects = suspects.filter_map(|one| Some(one.suspected_for(ground(one)?)));
+        let asked = self.between_answers(candidate, record);
+        suspects.chain(asked.map(|one| one.suspected_for(Ground::Wrote))).collect()
     }
 
     /// Who holds it. A process that holds its parent too is not the sub-agent's alone.

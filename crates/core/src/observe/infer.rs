@@ -8,7 +8,10 @@ use crate::{
     proof::Source,
     receipt::Launched,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    cmp::Reverse,
+    path::{Path, PathBuf},
+};
 
 impl Survey<'_> {
     /// Sessions that a process's own arguments name, or the environment of its tools.
@@ -191,6 +194,31 @@ impl Survey<'_> {
         found.retain(|(_, _, record, _)| record.parent.as_ref().is_none_or(|id| !ids.contains(id)));
         let (store, stub, record, joins) = found.pop().filter(|_| found.is_empty())?;
         (joins && !self.may_be_served(&store, &stub, &record)).then_some((store, stub))
+    }
+
+    /// Finds what each suspect went on with, if it was told to go on with the newest of its directory.
+    pub(super) fn resumed(&mut self) {
+        for at in 0..self.suspects.len() {
+            let resumed = self.newest_before(&self.suspects[at]);
+            self.suspects[at].resumed = resumed;
+        }
+    }
+
+    /// The session of its directory that was written last before it began.
+    fn newest_before(&self, process: &Live) -> Option<String> {
+        let ours = process.launch.is_some() && !self.is_within(process); // we know what we told it
+        let cwd = process.works_in().filter(|_| process.may_resume && !ours)?;
+        let stores = self.stores.iter().filter(|store| process.uses(store));
+        let listed = |store: &PathBuf| self.agent.list(self.host, store).unwrap_or_default().stubs;
+        let older = |stub: &Stub| stub.updated < process.since && self.agent.may_be_of(stub, cwd);
+        let mut older: Vec<Stub> = stores.flat_map(listed).filter(older).collect();
+        older.sort_by_key(|stub| Reverse(stub.updated));
+        let there = |stub: &Stub| {
+            let Ok(record) = self.agent.read(self.host, stub, Depth::Glance) else { return false };
+            let own = record.cwd.is_none_or(|own| self.host.resolve(&own) == cwd);
+            own && record.parent.is_none()
+        };
+        older.into_iter().find(there).map(|stub| stub.id)
     }
 
     fn may_join(&self, record: &Record, process: &Live) -> bool {

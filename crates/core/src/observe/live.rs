@@ -36,6 +36,10 @@ pub(super) struct Live {
     pub(super) launch: Option<String>,
     /// A session that its arguments name, and that it may have left since.
     pub(super) may_name: Option<String>,
+    /// The session that it went on with, if it was told to go on with the newest of its directory.
+    pub(super) resumed: Option<String>,
+    /// It may have been told so.
+    pub(super) may_resume: bool,
     /// Some trail leads from a session to it.
     pub(super) mapped: bool,
     /// Every session it holds would have left a trail that can be read.
@@ -44,6 +48,8 @@ pub(super) struct Live {
     pub(super) answers: bool,
     /// It was asked, and did not answer.
     pub(super) silent: Option<String>,
+    /// It has a claim of which nothing can be read: it may hold anything in its stores, wherever it works.
+    pub(super) untold: bool,
 }
 
 impl Survey<'_> {
@@ -84,6 +90,7 @@ impl Survey<'_> {
             Part::Bystander => return None,
         };
         let (named, may_name) = (self.agent.names(&program), self.agent.may_name(&program));
+        let may_resume = self.agent.may_resume(&program);
         let env = self.environment(&key);
         let cwd = self.host.cwd(&key).ok();
         // What cannot be told of a process that ends is no reason to suspect it of anything.
@@ -105,6 +112,7 @@ impl Survey<'_> {
             stores,
             named,
             may_name,
+            may_resume,
             launch,
             cwd,
             ..Live::new(table, process)
@@ -161,7 +169,7 @@ impl Survey<'_> {
 
 impl Live {
     /// Known by the pass alone.
-    fn new(table: &Table, process: &Process) -> Self {
+    pub(super) fn new(table: &Table, process: &Process) -> Self {
         Self {
             key: table.key(process),
             since: table.since(process.start),
@@ -175,10 +183,13 @@ impl Live {
             named: None,
             launch: None,
             may_name: None,
+            resumed: None,
+            may_resume: false,
             mapped: false,
             told: false,
             answers: false,
             silent: None,
+            untold: false,
         }
     }
 

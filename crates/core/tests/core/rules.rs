@@ -4,7 +4,8 @@
 use agentctl_core::{
     derive::{Idle, State, derive},
     evidence::{
-        Ending, Evidence, Holder, Need, Pending, Reading, Record, Role, Say, Suspect, Tool, Turn,
+        Ending, Evidence, Ground, Holder, Need, Pending, Reading, Record, Role, Say, Suspect, Tool,
+        Turn,
     },
     ident::ProcKey,
     proof::Source,
@@ -268,6 +269,7 @@ fn who_might_hold_it_is_named() {
         key: key(pid),
         since: at(3),
         silent: silent.map(Into::into),
+        ground: Ground::Wrote,
     };
     let seen = |suspects| Evidence { suspects, ..record(ended(2, Ending::Completed)) };
     let may = |pid: u32| {
@@ -279,6 +281,16 @@ fn who_might_hold_it_is_named() {
     follows(&one, unknown("may be held by pid 9"), &[&may(9)]);
     let two = seen(vec![suspect(9, None), suspect(8, Some("no answer"))]);
     follows(&two, unknown("no answer: may be held by pid 8 or 9"), &[&may(9), &may(8)]);
+    let grounds = [
+        (Ground::Named, "its arguments named it"),
+        (Ground::Resumed, "it left no trail, and was started where this was the newest"),
+        (Ground::Untold, "what it says of itself cannot be read"),
+    ];
+    for (ground, why) in grounds {
+        let one = seen(vec![Suspect { ground, ..suspect(9, None) }]);
+        let fact = format!("MayBeHeld@3 pid 9 (start 1) could hold it: {why}");
+        follows(&one, unknown("may be held by pid 9"), &[&fact]);
+    }
     let blind = Evidence { blind: Some("no table".into()), ..two };
     follows(&blind, unknown("no table"), &["Unreadable no table"]);
 }

@@ -2,13 +2,14 @@
 
 use agentctl_core::{
     evidence::{
-        Ending, Evidence, Holder, Need, Pending, Reading, Record, Role, Say, Suspect, Tool, Turn,
+        Ending, Evidence, Ground, Holder, Need, Pending, Reading, Record, Role, Say, Suspect, Tool,
+        Turn,
     },
     ident::ProcKey,
     proof::Source,
 };
 use jiff::Timestamp;
-use proptest::{collection::vec, option, prelude::*, test_runner::RngSeed};
+use proptest::{collection::vec, option, prelude::*, sample::select, test_runner::RngSeed};
 
 /// The same cases each time, so that a run that passed passes again; nothing is written beside the
 /// sources, since a failure prints its case.
@@ -126,7 +127,9 @@ pub(crate) fn holder() -> impl Strategy<Value = Holder> {
 
 pub(crate) fn suspect() -> impl Strategy<Value = Suspect> {
     let silent = option::weighted(0.3, words());
-    (key(), moment(), silent).prop_map(|(key, since, silent)| Suspect { key, since, silent })
+    let ground = select(vec![Ground::Wrote, Ground::Named, Ground::Resumed, Ground::Untold]);
+    let all = (key(), moment(), silent, ground);
+    all.prop_map(|(key, since, silent, ground)| Suspect { key, since, silent, ground })
 }
 
 fn tool() -> impl Strategy<Value = Tool> {

@@ -78,9 +78,11 @@ fn resumed_it_is_the_same_session_once_it_is_prompted() {
 
     let terminal = stage.chat_pi(&NEW, &["-c"]);
     let pid = NEW.is_real(&stage.unnamed(terminal.pid()));
-    stage.becomes(&id, &[], &ended("done", "completed"));
+    let doubt =
+        json!({"state": "unknown", "live": false, "reason": format!("may be held by pid {pid}")});
+    stage.becomes(&id, &[], &doubt);
     terminal.send("MOCK:text back again");
-    let idle = stage.becomes(&id, &["done", "working"], &held("idle"));
+    let idle = stage.becomes(&id, &["unknown", "working"], &held("idle"));
     assert_eq!((NEW.is_real(&idle), &idle["last"]), (pid, &json!("back again")));
     assert_eq!(stage.agreed().len(), 1);
 }

@@ -77,6 +77,33 @@ fn is_its_own(scene: &Scene, heir: Process) {
     }
 }
 
+/// It writes down the pid that it has there, and shares our home.
+#[test]
+fn an_agent_in_a_container() {
+    each(&[Kind::Claude], |kind| {
+        let mut scene = Scene::new(kind);
+        scene.enclose();
+        assert_eq!(scene.said(), Some(Said::new("idle", Some(scene.holder.process))));
+        scene.holder.end();
+        ended(&scene);
+    });
+}
+
+/// Seen from a container that shares its home: it was never one of ours, and whether it lives cannot be told.
+#[test]
+fn an_agent_outside_of_the_container() {
+    each(&[Kind::Claude], |kind| {
+        let mut scene = Scene::new(kind);
+        scene.holder.end();
+        let Process { pid, start } = scene.holder.process;
+        for process in [Process { pid: 4_000_000, start }, Process { pid, start: 1 }] {
+            planted::claim(&scene.place, kind, process);
+            let said = scene.said().expect("it is listed");
+            assert_eq!(said, Said::new("unknown", None));
+        }
+    });
+}
+
 /// A real one is collected by our shim.
 #[test]
 fn a_zombie_that_nobody_collects() {
@@ -114,6 +141,8 @@ fn a_day_later() {
             works(&scene);
             let heir = (heir, scene.recycle(heir));
             planted::plant(&scene.place, kind.part()); // as it was written a day ago
+            let written = kind.part().written.parse().expect("a moment");
+            planted::claim_since(&scene.place, kind, scene.holder.process, written);
             age(&scene);
             match heir.0 {
                 Heir::Innocent => stops_nobody(&scene, heir.1),

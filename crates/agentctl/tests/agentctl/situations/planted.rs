@@ -180,6 +180,16 @@ fn replaced(text: &str, begin: &str, with: impl Fn(&str) -> Option<(usize, Strin
 
 /// Writes down a process where the agent itself does.
 pub(super) fn claim(home: &Place, kind: Kind, process: Process) -> Option<PathBuf> {
+    claim_since(home, kind, process, Timestamp::now())
+}
+
+/// The same as if it had been written then.
+pub(super) fn claim_since(
+    home: &Place,
+    kind: Kind,
+    process: Process,
+    then: Timestamp,
+) -> Option<PathBuf> {
     let Process { pid, start } = process;
     let place = kind.part().claim?;
     let path = home.path(place.replace("$$", &pid.to_string()));
@@ -193,7 +203,7 @@ pub(super) fn claim(home: &Place, kind: Kind, process: Process) -> Option<PathBu
         None => "{}".to_owned(),
     };
     let mut value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let written = Timestamp::now() - SignedDuration::from_secs(5); // longer than a throwaway id lasts
+    let written = then - SignedDuration::from_secs(15); // longer than a throwaway id lasts
     let more = match kind {
         Kind::Claude => json!({"pid": pid, "procStart": start.to_string(),
             "startedAt": written.as_millisecond()}),

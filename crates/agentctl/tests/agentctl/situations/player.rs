@@ -52,6 +52,37 @@ impl Player {
         Self { child: Some(child), process }
     }
 
+    /// Starts one in a namespace of pids of its own, and says by which pid it knows itself.
+    pub(super) fn enclosed(command: &Command, name: &str, user: Option<u32>) -> (Self, u32) {
+        let mut outside = Command::new("unshare");
+        outside.args(["--pid", "--fork", "--kill-child"]);
+        if let Some(user) = user {
+            outside.args([
+                "setpriv",
+                "--clear-groups",
+                &format!("--reuid={user}"),
+                &format!("--regid={user}"),
+            ]);
+        }
+        outside.arg(command.get_program());
+        outside.args(command.get_args()).stdin(Stdio::piped()).stdout(Stdio::null());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => outside.env(name, value),
+                None => outside.env_remove(name),
+            };
+        }
+        let dir = command.get_current_dir().expect("it has one");
+        let child = outside.current_dir(dir).spawn().expect("util-linux");
+        let process = until("player", || {
+            let children = format!("/proc/{0}/task/{0}/children", child.id());
+            let pid = fs::read_to_string(children).ok()?.trim_end().parse().ok()?;
+            let comm = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+            Process::of(pid).filter(|_| comm.trim_end() == name)
+        });
+        (Self { child: Some(child), process }, 1)
+    }
+
     /// One that others started.
     pub(super) fn of(process: Process) -> Self {
         Self { child: None, process }

@@ -110,6 +110,18 @@ impl Scene {
         process
     }
 
+    /// Ends the holder, and lets another go on in a container, which writes itself down by the pid that it
+    /// knows.
+    pub(crate) fn enclose(&mut self) {
+        self.holder.end();
+        let part = self.kind.part();
+        let mut command = playing(&self.place, part, None);
+        command.current_dir(self.place.work());
+        let (holder, pid) = Player::enclosed(&command, part.program, self.place.user());
+        self.holder = holder;
+        planted::claim(&self.place, self.kind, Process { pid, ..self.holder.process });
+    }
+
     /// Starts a process that is nobody's agent; it keeps this file locked.
     pub(crate) fn innocent(&mut self, locks: Option<&Path>) -> Process {
         let mut part = Part { program: "editor", words: &[], keeps: &[], ..*self.kind.part() };

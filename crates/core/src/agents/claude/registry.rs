@@ -31,41 +31,80 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
         Ok(entries) => entries,
     };
     let mut found = Claims::default();
-    for entry in entries.iter().filter(|entry| entry.name.ends_with(".json")) {
-        let path = dir.join(&entry.name);
-        match registered(host, &path) {
-            Ok(Some(value)) => found.claims.extend(claim(path, &value)),
-            Ok(None) => {}
-            Err(why) => found.problems.push(Trouble { path, why: why.to_string() }),
-        }
+    for entry in &entries {
+        let Some(name) = entry.name.strip_suffix(".json") else { continue };
+        let (path, pid) = (dir.join(&entry.name), name.parse::<u32>().ok());
+        let why = match registered(host, &path) {
+            Ok(Word::Nothing) => continue,
+            Ok(Word::File(file)) if is_bystander(&file) => continue,
+            Ok(Word::File(file)) => match claim(path.clone(), &file) {
+                Some(claim) if is_of(&claim, pid) => {
+                    found.claims.push(claim);
+                    continue;
+                }
+                Some(_) => "it names another process than it is named after".to_owned(),
+                None => "it names no session and process that could be checked".to_owned(),
+            },
+            Ok(Word::Empty) => "it is empty".to_owned(),
+            Err(why) => {
+                found.problems.push(Trouble { path: path.clone(), why: why.to_string() });
+                why.to_string()
+            }
+        };
+        found.untold.extend(pid.map(|pid| (pid, Trouble { path, why })));
     }
     Ok(found)
 }
 
-/// The first JSON value of the file, tried twice; `None` where the file is empty or went away.
-fn registered(host: &dyn Host, path: &Path) -> io::Result<Option<Value>> {
+/// What a registry file says.
+enum Word {
+    /// It went away.
+    Nothing,
+    /// Not a byte.
+    Empty,
+    /// This value.
+    File(Value),
+}
+
+/// The first JSON value of the file, tried twice.
+fn registered(host: &dyn Host, path: &Path) -> io::Result<Word> {
     for _ in 0..2 {
         let bytes = match host::slurp(host, path, LIMIT) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Word::Nothing),
             bytes => bytes?,
         };
         if bytes.is_empty() {
-            return Ok(None); // just created: it names no session yet
+            return Ok(Word::Empty);
         }
         let mut values = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>();
-        if let Some(Ok(value)) = values.next() {
-            return Ok(Some(value));
+        match values.next() {
+            Some(Ok(value)) => return Ok(Word::File(value)),
+            // Half a character in a name, as JavaScript writes it.
+            Some(Err(_)) | None => match json::object(&bytes) {
+                Value::Null => {}
+                value => return Ok(Word::File(value)),
+            },
         }
     }
     Err(io::Error::other("not a JSON value (it may be in the middle of a rewrite)"))
 }
 
+/// It is of the agent's own supervisor, and holds no session.
+fn is_bystander(file: &Value) -> bool {
+    matches!(json::text(file, "kind"), Some("daemon" | "daemon-worker"))
+}
+
+/// The file is named after the process that it speaks of.
+fn is_of(claim: &Claim, named: Option<u32>) -> bool {
+    match claim.trail {
+        Trail::Process { pid, .. } => named.is_none_or(|named| named == pid),
+        Trail::Flock(_) | Trail::Known(_) | Trail::Server { .. } => false,
+    }
+}
+
 /// A claim, unless the file names no session or no process that could be checked.
 fn claim(path: PathBuf, file: &Value) -> Option<Claim> {
     let kind = json::text(file, "kind");
-    if matches!(kind, Some("daemon" | "daemon-worker")) {
-        return None;
-    }
     let started = json::millis(file, "startedAt")?;
     let trail = Trail::Process {
         pid: u32::try_from(json::count(file, "pid")).ok()?,

@@ -113,7 +113,7 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
         Some(Claim { session, trail: Trail::Flock(path), source, about: About::default() })
     };
     let claims = entries.iter().filter_map(|entry| claim(&entry.name)).collect();
-    Ok(Claims { claims, problems: Vec::new() })
+    Ok(Claims { claims, ..Claims::default() })
 }
 
 /// The thread whose rollout or lock this open file is. Before 0.146 there are no locks.

@@ -69,6 +69,11 @@ impl Agent for Gemini {
         id_behind(words(program.argv)?, &["--session-id", "--resume", "-r"])
     }
 
+    fn may_resume(&self, program: &Program<'_>) -> bool {
+        let resumes = |word: &String| matches!(word.split('=').next(), Some("--resume" | "-r"));
+        words(program.argv).is_some_and(|words| words.iter().any(resumes))
+    }
+
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {
         Some(("GEMINI_CLI", "1"))
     }

@@ -83,6 +83,11 @@ impl Agent for OpenCode {
         Words::of(program.argv).value(&["--session", "-s"]).filter(|id| store::is_id(id))
     }
 
+    fn may_resume(&self, program: &Program<'_>) -> bool {
+        let words = Words::of(program.argv);
+        words.has(&["--continue", "-c"]) && !words.has(&["--fork"])
+    }
+
     /// A `run` makes its session as it starts; a terminal makes one without the rules of a `run`, at
     /// its first prompt.
     fn may_join(&self, record: &Record, since: Timestamp, role: Option<Role>) -> bool {

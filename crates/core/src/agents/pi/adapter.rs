@@ -84,6 +84,15 @@ impl Agent for Pi {
         None // each entry is appended through a file that is closed again
     }
 
+    /// It erases its arguments as it starts.
+    fn may_resume(&self, program: &Program<'_>) -> bool {
+        matches!(program.comm, "pi" | "pi-rpc")
+    }
+
+    fn may_be_of(&self, stub: &Stub, cwd: &Path) -> bool {
+        store::may_be_of(&stub.path, cwd)
+    }
+
     fn may_join(&self, record: &Record, since: Timestamp, _: Option<Role>) -> bool {
         // A session made later is that of another process, or of a change of session within this one.
         record.started.is_none_or(|started| started.duration_since(since) <= STARTS_WITHIN)

@@ -107,6 +107,13 @@ fn folder(cwd: &Path) -> String {
     format!("--{}--", path.replace(['/', '\\', ':'], "-"))
 }
 
+/// A session in this file may be one of this directory: a flat folder holds those of all.
+pub(super) fn may_be_of(path: &Path, cwd: &Path) -> bool {
+    let name = path.parent().and_then(|dir| dir.file_name()?.to_str()).unwrap_or_default();
+    let named = name.starts_with("--") && name.ends_with("--");
+    !named || name == folder(cwd)
+}
+
 /// The first line of a session; null before it is written, for the file is made a moment earlier.
 pub(super) fn header(file: &dyn Bytes) -> io::Result<Value> {
     let mut first = None;

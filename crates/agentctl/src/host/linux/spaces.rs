@@ -1,0 +1,47 @@
+//! What a pid and a start mean that were written down in another namespace of pids or of time.
+
+use agentctl_core::{
+    host::{Process, Table},
+    ident::ProcKey,
+};
+use std::fs;
+
+/// The first namespace of pids, which sees all others. The kernel gives it this number.
+const FIRST: &str = "pid:[4026531836]";
+
+/// Whoever has this pid in a namespace below ours, as in a container, and began then.
+pub(super) fn below(table: &Table, pid: u32, start: u64) -> Option<ProcKey> {
+    let begun = table.processes.iter().filter(|one| one.start == start && !one.zombie);
+    let mut same = begun.filter(|one| one.pid != pid && own_pid(one.pid) == Some(pid));
+    same.next().map(|process| table.key(process))
+}
+
+/// The pid by which a process knows itself.
+fn own_pid(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let pids = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    pids.split_whitespace().next_back()?.parse().ok()
+}
+
+/// Why a pid that nobody here has may be that of a process which cannot be seen from here.
+pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
+    if has_other_clock(pid) {
+        return Some(format!("pid {pid} keeps another time than we do"));
+    }
+    let nested = fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
+    let elder = |first: &Process| start < first.start;
+    let older = table.process(1).is_some_and(elder);
+    let unseen = nested && (older || last_pid().is_some_and(|last| last < pid));
+    unseen.then(|| format!("pid {pid} was never one of this container's"))
+}
+
+/// Starts are told by the clock of whoever asks.
+fn has_other_clock(pid: u32) -> bool {
+    let clock = |whose: &str| fs::read_link(format!("/proc/{whose}/ns/time")).ok();
+    clock(&pid.to_string()).is_some_and(|its| clock("self").is_some_and(|own| own != its))
+}
+
+/// The pid that was given last in our namespace.
+fn last_pid() -> Option<u32> {
+    fs::read_to_string("/proc/sys/kernel/ns_last_pid").ok()?.trim_end().parse().ok()
+}
