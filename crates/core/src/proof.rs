@@ -347,10 +347,12 @@ fn quoted(path: &Path) -> String {
     shell_word(&path.to_string_lossy())
 }
 
-/// Fields 3 and 22 of `stat`, read behind the name, which may itself hold spaces and brackets.
+/// Fields 3, 20 and 22 of `stat`, read behind the name, which may itself hold spaces and brackets. A main thread that ended
+/// before others is no zombie.
 fn alive(process: &ProcKey) -> String {
     let ProcKey { pid, start, .. } = process;
-    format!("sed 's/.*) //' /proc/{pid}/stat | cut -d ' ' -f 1,20 | grep -x '[^ZX] {start}'")
+    let fields = format!("sed 's/.*) //' /proc/{pid}/stat | cut -d ' ' -f 1,18,20");
+    format!("{fields} | grep -v '^[ZX] 1 ' | grep ' {start}$'")
 }
 
 #[cfg(test)]

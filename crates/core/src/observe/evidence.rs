@@ -1,6 +1,6 @@
 //! The evidence for one session: its record, its holders, and what may hold it.
 
-use super::{Candidate, History, Live, Problem, Survey};
+use super::{Candidate, History, Live, Problem, Survey, live::is_absent};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
@@ -127,7 +127,8 @@ impl Survey<'_> {
             Reading::Read(record) => record.gap.clone(),
             Reading::Absent => None,
         };
-        let path = candidate.stub.as_ref().map(|stub| stub.path.clone());
+        let path = candidate.stub.as_ref().map_or(&candidate.store, |stub| &stub.path);
+        let path = Some(path.clone());
         let problem = why.map(|why| Problem { agent: self.agent.card().name, path, why });
         let verdict = derive(&seen);
         let around = Around {
@@ -188,10 +189,21 @@ impl Survey<'_> {
     }
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
-        let Some(stub) = &candidate.stub else { return Reading::Absent };
+        let Some(stub) = &candidate.stub else { return self.missing(&candidate.store) };
         match self.agent.read(self.host, stub, depth) {
             Ok(record) => Reading::Read(Box::new(record)),
             Err(why) => Reading::Failed { why: why.to_string(), source: self.unread(&stub.path) },
+        }
+    }
+
+    /// No record was found: a store that is closed to us may hold one.
+    fn missing(&self, store: &Path) -> Reading {
+        match self.host.entries(store) {
+            Err(why) if !is_absent(&why) => Reading::Failed {
+                why: why.to_string(),
+                source: Source::Unreadable { path: store.to_owned() },
+            },
+            Ok(_) | Err(_) => Reading::Absent,
         }
     }
 

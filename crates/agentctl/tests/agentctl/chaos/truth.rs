@@ -157,10 +157,7 @@ impl World {
             (true, false) => &["done", "died", "stopped"],
         };
         let untold = life.spoiled || self.is_faulty(life.kind) || self.may_be_loose(life);
-        // The turns of a live Codex whose store is out of reach are told as none at all: a fault of ours, not mended yet.
-        let unprompted = life.kind == Kind::Codex && self.is_faulty(life.kind) && life.lives();
         earlier.contains(&state)
-            || unprompted && state == "idle"
             || untold && state == "unknown"
             || self.is_cut() && state == "died" && expected.contains(&"stopped")
     }
