@@ -159,13 +159,21 @@ impl Receipts {
     fn runs(&mut self, stem: &Path, launch: &Launched, kernel: &dyn Kernel) -> Runs {
         let Some(hooks) = &launch.hooks else { return Runs::default() };
         let mut run = |name: HookName| {
-            let ran = self.read_one::<Ran>(&stem.with_extension(name.name()));
+            let path = stem.with_extension(name.name());
+            let is_there = fs::symlink_metadata(&path).is_ok();
+            let ran = self.read_one::<Ran>(&path);
             match ran.filter(|ran| ran.schema == SCHEMA) {
                 Some(Ran { end: Some(end), at, by, schema }) => {
                     Run::Ended(Ran { end: None, at, by, schema }, end)
                 }
                 Some(ran) if lives(&ran.by, kernel) => Run::Running(ran),
                 Some(ran) => Run::Lost(ran),
+                // Whatever lies there keeps everybody from running it.
+                None if is_there => {
+                    let why = read::whole::<Ran>(&path).err().map(|why| why.to_string());
+                    let why = why.unwrap_or_else(|| "it is of another version".to_owned());
+                    Run::Damaged(path, why)
+                }
                 None => match name {
                     HookName::OnCreate => Run::NotRun,
                     HookName::OnComplete if hooks.on_complete.is_none() => Run::NotRun,

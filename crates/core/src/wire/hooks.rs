@@ -20,7 +20,7 @@ pub struct Hook {
     /// The signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Why it could not be started.
+    /// Why it could not be started, or why nobody knows what became of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// When it was begun.
@@ -48,7 +48,7 @@ pub enum HookOutcome {
     Failed,
     /// Its time was over, and it was ended.
     TimedOut,
-    /// It was begun, and whoever ran it was killed.
+    /// It was begun, and whoever ran it was killed; or its receipt cannot be read.
     Unknown,
 }
 
@@ -93,6 +93,10 @@ fn hook(name: HookName, command: &str, run: &Run) -> Hook {
         Run::Waiting => plain(HookOutcome::Waiting, None),
         Run::Running(Ran { at, .. }) => plain(HookOutcome::Running, Some(*at)),
         Run::Lost(Ran { at, .. }) => plain(HookOutcome::Unknown, Some(*at)),
+        Run::Damaged(path, why) => {
+            let message = Some(format!("{} cannot be read: {why}", path.display()));
+            Hook { message, ..plain(HookOutcome::Unknown, None) }
+        }
         Run::Ended(Ran { at, .. }, end) => Hook {
             code: end.code,
             signal: end.signal,

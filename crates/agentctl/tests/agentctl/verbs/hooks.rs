@@ -2,6 +2,7 @@
 
 mod killed;
 mod limits;
+mod spoiled;
 
 use crate::{
     home::{
