@@ -188,13 +188,12 @@ impl Receipts {
     /// Files by the first part of their names: a receipt, and what belongs to it.
     fn groups(&mut self, dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
         let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-        let entries = fs::read_dir(dir);
+        let entries = read::dir(dir);
         // Below what never was a directory nothing was ever kept.
         let is_there = dir.parent().is_some_and(|state| fs::symlink_metadata(state).is_ok());
-        let lost = |why: &&io::Error| why.kind() != io::ErrorKind::NotFound && is_there;
-        let why = entries.as_ref().err().filter(lost);
+        let why = entries.as_ref().err().filter(|_| is_there);
         self.lost.extend(why.map(|why| (dir.to_owned(), why.to_string())));
-        let entries = entries.into_iter().flatten().flatten();
+        let entries = entries.into_iter().flatten().flatten().flatten();
         for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())) {
             let name = entry.file_name().to_string_lossy().into_owned();
             let stem = name.split('.').next().unwrap_or_default();
