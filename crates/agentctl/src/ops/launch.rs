@@ -11,7 +11,7 @@ pub(crate) use tree::{Place, Source, Wanted};
 
 use super::{
     Here, budgets,
-    dirs::{Claim, Claimed, unwritable},
+    dirs::{Claim, Claimed, is_free, root, unwritable},
     observe::environment,
     status::{status, transcript},
 };
@@ -88,11 +88,33 @@ impl Ask {
     }
 }
 
-/// What a launch would do.
+/// What a launch would do; where it would be refused, why.
 pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
+    would_launch(here, ask).map_err(not_started)?;
+    planned(here, ask)
+}
+
+/// Whatever would refuse a launch refuses it here, but for who launches at this very moment. Nothing is written.
+fn would_launch(here: &Here, ask: &Ask) -> Result<(), Error> {
     can_be_kept(ask)?;
+    let state = places::known_state()?;
+    if let Some(key) = &ask.key {
+        match of_key(here, ask, key)? {
+            None => all_are_read(here.host(), &state)?,
+            Some(_) => return Ok(()), // nothing would be started
+        }
+    }
+    let dir = match &ask.place {
+        Place::Given | Place::Made(_) => ask.cwd.clone(),
+        Place::Wanted(wanted) => wanted.planned(ask)?.cwd,
+    };
+    let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
+    is_free(here, &root(&dir), &Claim { state: &state, dir: &dir, sharing, who: "" })
+}
+
+fn planned(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
     if let Place::Wanted(wanted) = &ask.place {
-        return dry(here, &wanted.planned(ask)?);
+        return planned(here, &wanted.planned(ask)?);
     }
     if let Some(server) = ask.agent.hosted() {
         return hosted::dry(here, ask, server);
@@ -139,10 +161,14 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
             Some(session) => Ok(Begun { session, reused: true, worktree: None }),
         }
     };
-    started().map_err(|why| match why.kind {
+    started().map_err(not_started)
+}
+
+fn not_started(why: Error) -> Error {
+    match why.kind {
         Kind::Io => Error { kind: Kind::NotStarted, ..why },
         _ => why,
-    })
+    }
 }
 
 /// The limits that are asked for, and those that a session has used up.
