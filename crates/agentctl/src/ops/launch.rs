@@ -29,7 +29,7 @@ use agentctl_core::{
     evidence::Role,
     host::Host,
     ident::ProcKey,
-    launch::{self, Earlier, Input, OF_A_REPOSITORY, Permission, Plan},
+    launch::{self, Earlier, Input, MASK, OF_A_REPOSITORY, OURS_ALONE, Permission, Plan},
     policy::Sharing,
     receipt::{Callback, Launched, Runs, SCHEMA},
     wire::{self, DryRun, NewWorktree, Session},
@@ -126,7 +126,7 @@ fn planned(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
         schema: wire::SCHEMA,
         argv: argv(&program, &plan, ask),
         cwd: ask.cwd.clone(),
-        env: variables(&plan, ask),
+        env: shown(variables(&plan, ask), ask),
         without: inherited().into_iter().map(str::to_owned).collect(),
         input: match plan.input {
             Input::Text(_) => "the prompt",
@@ -453,8 +453,19 @@ fn variables(plan: &Plan, ask: &Ask) -> Vec<(String, String)> {
     own.chain(ask.env.iter().cloned()).collect()
 }
 
-/// Whoever launches may be an agent itself, or a hook of git: what it was told is not for its children.
+/// The same for people, who copy it into bug reports: what they set themselves may be a secret.
+fn shown(variables: Vec<(String, String)>, ask: &Ask) -> Vec<(String, String)> {
+    let theirs = |name: &String| ask.env.iter().any(|(own, _)| own == name);
+    let shown = |(name, value): (String, String)| match theirs(&name) {
+        true => (name, MASK.to_owned()),
+        false => (name, value),
+    };
+    variables.into_iter().map(shown).collect()
+}
+
+/// Whoever launches may be an agent itself, or a hook of git: what it was told is not for its children, nor is what is
+/// for us alone.
 fn inherited() -> Vec<&'static str> {
     let told = agents::ALL.iter().flat_map(|agent| agent.card().inherited);
-    told.chain(OF_A_REPOSITORY).copied().collect()
+    told.chain(OF_A_REPOSITORY).chain(OURS_ALONE).copied().collect()
 }

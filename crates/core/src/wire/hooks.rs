@@ -10,8 +10,6 @@ use serde::Serialize;
 pub struct Hook {
     /// When it is run.
     pub name: HookName,
-    /// The command.
-    pub command: String,
     /// What became of it.
     pub outcome: HookOutcome,
     /// Its exit code.
@@ -73,14 +71,14 @@ impl HookOutcome {
 /// The hooks of a launch.
 pub(super) fn of(launch: &Launched) -> Vec<Hook> {
     let Some(hooks) = &launch.hooks else { return Vec::new() };
-    let one = |name: &HookName| Some(hook(*name, hooks.command(*name)?, launch.runs.of(*name)));
+    // Its command stays in the receipt: there may be a secret in it.
+    let one = |name: &HookName| hooks.command(*name).map(|_| hook(*name, launch.runs.of(*name)));
     HookName::ALL.iter().filter_map(one).collect()
 }
 
-fn hook(name: HookName, command: &str, run: &Run) -> Hook {
+fn hook(name: HookName, run: &Run) -> Hook {
     let plain = |outcome, at| Hook {
         name,
-        command: command.to_owned(),
         outcome,
         code: None,
         signal: None,
