@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::{fs::OFlags, process::geteuid};
 use serde::de::DeserializeOwned;
 use std::{
-    fs::{self, File, Metadata, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions, ReadDir},
     io::{self, Read},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
@@ -33,6 +33,27 @@ pub(crate) fn within<T: DeserializeOwned>(path: &Path, longest: u64) -> io::Resu
 /// No link is followed, and no pipe waited for.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(wary()).open(path)
+}
+
+/// What is in a directory of ours; none where nothing is. A link that leads nowhere is something, and an error: what
+/// was kept behind it is out of reach, and not absent.
+pub(crate) fn dir(path: &Path) -> io::Result<Option<ReadDir>> {
+    match fs::read_dir(path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => match dangling(path) {
+            None => Ok(None),
+            Some(link) => {
+                let what = format!("{} is a link that leads nowhere", link.display());
+                Err(io::Error::other(what))
+            }
+        },
+        found => found.map(Some),
+    }
+}
+
+/// The link because of which nothing is found there, if it is one.
+fn dangling(path: &Path) -> Option<&Path> {
+    let there = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok())?;
+    fs::metadata(there).is_err().then_some(there)
 }
 
 /// Flags to open a file with that may be anybody's.

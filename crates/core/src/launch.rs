@@ -27,6 +27,12 @@ pub const OF_A_REPOSITORY: &[&str] = &[
     "GIT_REPLACE_REF_BASE",
 ];
 
+/// Variables that are for us alone: whom we tell, and what we sign it with. Nothing that we start has them.
+pub const OURS_ALONE: &[&str] = &["AGENTCTL_WEBHOOK_URL", "AGENTCTL_WEBHOOK_SECRET"];
+
+/// What is shown in the place of a secret.
+pub const MASK: &str = "***";
+
 /// What an agent may do without asking, in one vocabulary for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

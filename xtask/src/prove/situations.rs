@@ -91,6 +91,7 @@ const LINES: &[Line] = &[
             "a_file_of_ours_that_is_cut_or_empty",
             "a_file_of_ours_full_of_garbage",
             "a_file_of_ours_that_nobody_may_read_or_that_is_none",
+            "a_file_of_ours_of_a_session_that_has_ended",
             "our_files_on_a_full_disk",
             "our_files_on_a_disk_that_is_read_only",
         ],
@@ -155,13 +156,14 @@ fn played(test: &str) -> &'static [&'static str] {
             &["claude-code", "codex", "pi", "gemini", "copilot"]
         }
         "a_lock_that_an_innocent_took" => &["codex", "copilot"],
-        // Files of ours are the same beside each agent.
+        // Of Pi, our receipt alone says who has a session; beside others, files of ours are the same.
+        "a_file_of_ours_that_is_cut_or_empty"
+        | "a_file_of_ours_full_of_garbage"
+        | "a_file_of_ours_that_nobody_may_read_or_that_is_none"
+        | "a_file_of_ours_of_a_session_that_has_ended" => &["claude-code", "pi"],
         "all_kinds_in_one_directory"
         | "daemons_that_race"
         | "hundreds_of_old_files_of_ours"
-        | "a_file_of_ours_that_is_cut_or_empty"
-        | "a_file_of_ours_full_of_garbage"
-        | "a_file_of_ours_that_nobody_may_read_or_that_is_none"
         | "our_files_on_a_full_disk"
         | "our_files_on_a_disk_that_is_read_only" => &["claude-code"],
         _ => &AGENTS,

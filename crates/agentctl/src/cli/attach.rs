@@ -6,6 +6,7 @@ use crate::{
     ops::{self, Here},
     view,
 };
+use agentctl_core::launch::OURS_ALONE;
 use clap::Args;
 use std::{
     io::{self, IsTerminal},
@@ -39,6 +40,10 @@ pub(super) fn run(here: &Here, args: &Attach) -> Outcome {
         return Ok(0);
     }
     let [program, words @ ..] = attach.argv.as_slice() else { return Ok(0) };
-    let why = Command::new(program).args(words).envs(secrets).exec(); // returns only if it fails
+    let mut command = Command::new(program);
+    for name in OURS_ALONE {
+        command.env_remove(name);
+    }
+    let why = command.args(words).envs(secrets).exec(); // returns only if it fails
     Err(Error::new(Kind::Io, format!("cannot run {program}: {why}")))
 }

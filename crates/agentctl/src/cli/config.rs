@@ -9,7 +9,10 @@ use crate::{
     error::Error,
     view,
 };
-use agentctl_core::wire::{self, ConfigFiles, Problem, Setting};
+use agentctl_core::{
+    launch::MASK,
+    wire::{self, ConfigFiles, Problem, Setting},
+};
 use std::path::Path;
 
 /// Shows what is set, or where.
@@ -36,7 +39,7 @@ fn show(args: &Show) -> Outcome {
             key: key.full_name(part.as_deref().map(view::config::name).as_deref()),
             value: match &set.value {
                 // What is shown is copied into bug reports.
-                Value::Text(_) if *key == config::Key::WebhookSecret => "***".into(),
+                Value::Text(_) if key.is_secret() => MASK.into(),
                 Value::Text(url) if *key == config::Key::WebhookUrl => host_only(url).into(),
                 Value::Text(text) => text.as_str().into(),
                 Value::Switch(on) => (*on).into(),
@@ -48,12 +51,7 @@ fn show(args: &Show) -> Outcome {
             variable: set.origin.variable.clone(),
         };
     let settings: Vec<Setting> = config.settings.iter().map(setting).collect();
-    let problem = |note: &config::Note| Problem {
-        agent: "agentctl".to_owned(),
-        path: Some(note.path.clone()),
-        message: note.text.clone(),
-    };
-    let problems = config.notes.iter().map(problem).collect();
+    let problems = noted(&config.notes).collect();
     match args.at.json {
         true => view::json(&wire::Config { schema: wire::SCHEMA, settings, problems })?,
         false => {
@@ -64,6 +62,15 @@ fn show(args: &Show) -> Outcome {
         }
     }
     Ok(0)
+}
+
+/// What is told of files, as problems.
+pub(super) fn noted(notes: &[config::Note]) -> impl Iterator<Item = Problem> {
+    notes.iter().map(|note| Problem {
+        agent: "agentctl".to_owned(),
+        path: Some(note.path.clone()),
+        message: note.text.trim_start().to_owned(),
+    })
 }
 
 fn path(args: &Where) -> Outcome {

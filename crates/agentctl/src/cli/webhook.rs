@@ -11,10 +11,7 @@ use crate::{
     notify::{self, Target},
     places, view,
 };
-use agentctl_core::{
-    text::one_line,
-    wire::{Problem, SCHEMA, WebhookRetries},
-};
+use agentctl_core::{text::one_line, wire::Problem};
 use std::env;
 
 /// The variable that --url is signed with: on a command line every user would see it.
@@ -57,12 +54,15 @@ fn test(args: &WebhookTest) -> Outcome {
 }
 
 fn retry(args: &Which) -> Outcome {
-    let retried = notify::retry(&places::known_state()?, some(&args.names)?)?;
+    let answer = notify::retry(&places::known_state()?, some(&args.names)?);
     match args.json {
-        true => view::json(&WebhookRetries { schema: SCHEMA, retried })?,
-        false => view::webhooks::retried(retried)?,
+        true => view::json(&answer)?,
+        false => {
+            view::problems(&answer.problems);
+            view::webhooks::retried(answer.retried)?;
+        }
     }
-    Ok(0)
+    Ok(if answer.problems.is_empty() { 0 } else { Kind::Problems.code() })
 }
 
 fn given(url: &str, format: &str) -> Result<Target, Error> {

@@ -152,6 +152,11 @@ impl Key {
         }
     }
 
+    /// What it is set to is nobody's business: variables for the agent are where people put their keys.
+    pub(crate) fn is_secret(self) -> bool {
+        matches!(self, Self::WebhookSecret | Self::Env)
+    }
+
     /// It is one of a webhook's, of which there may be several.
     pub(super) fn is_webhook(self) -> bool {
         self.name().starts_with("webhook.")

@@ -12,7 +12,10 @@ use crate::{
     patience::{Patience, patience},
     places,
 };
-use agentctl_core::wire::{ConfigFile, FileState, Layer};
+use agentctl_core::{
+    proof::shell_word,
+    wire::{ConfigFile, FileState, Layer},
+};
 use rustix::fs::OFlags;
 use std::{
     collections::BTreeMap,
@@ -292,7 +295,7 @@ impl Looked {
 
     /// What is in a file that can be read.
     fn content(&mut self, layer: Layer, path: &Path) -> Option<Content> {
-        let text = match text(layer, path) {
+        let (text, mode) = match text(layer, path) {
             Ok(Some(text)) => text,
             Ok(None) => {
                 self.seen(layer, path, FileState::Absent, None);
@@ -308,12 +311,24 @@ impl Looked {
             true => legacy::parse(&text),
             false => file::parse(&text),
         };
+        self.is_open(layer, (path, mode), &content);
         let told = |one: &Remark| format!("{}:{}: {}", one.line, one.column, one.what);
         let wrong: Vec<String> = content.wrong.iter().map(told).collect();
         let state = if wrong.is_empty() { FileState::Read } else { FileState::Wrong };
         self.wrong.extend(wrong.iter().map(|what| format!("{}:{what}", path.display())));
         self.seen(layer, path, state, wrong.into_iter().next());
         Some(content)
+    }
+
+    /// Notes that others may read a secret. What a project or an administrator sets is meant for others.
+    fn is_open(&mut self, layer: Layer, (path, mode): (&Path, u32), content: &Content) {
+        let secret = content.entries.iter().find(|entry| entry.key.is_secret());
+        let Some(secret) = secret.filter(|_| layer == Layer::User && mode & 0o044 != 0) else {
+            return;
+        };
+        let (name, word) = (secret.key.name(), shell_word(&path.to_string_lossy()));
+        let what = format!("others may read it, and {name} is a secret: `chmod 600 {word}`");
+        self.note(path, format!(" {what}"));
     }
 
     fn add(&mut self, layer: Layer, path: &Path, content: Content) {
@@ -327,8 +342,8 @@ impl Looked {
     }
 }
 
-/// The text of a file, if there is one. No link of a project is followed, and no pipe waited for.
-fn text(layer: Layer, path: &Path) -> Result<Option<String>, String> {
+/// The text of a file and its mode, if there is one. No link of a project is followed, and no pipe waited for.
+fn text(layer: Layer, path: &Path) -> Result<Option<(String, u32)>, String> {
     use io::ErrorKind::{NotADirectory, NotFound};
     let flags = match layer {
         Layer::Project => OFlags::NONBLOCK | OFlags::NOFOLLOW,
@@ -356,5 +371,5 @@ fn text(layer: Layer, path: &Path) -> Result<Option<String>, String> {
         let (line, column) = file::place(&String::from_utf8_lossy(why.as_bytes()), offset);
         format!("{line}:{column}: it is no text: not UTF-8")
     })?;
-    Ok(Some(text))
+    Ok(Some((text, stat.mode())))
 }

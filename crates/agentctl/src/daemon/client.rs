@@ -1,11 +1,12 @@
 //! The other end of the socket, for the commands that look after the daemon.
 
-use super::{lock::Told, rpc::Version};
+use super::{lock::Holder, rpc::Version};
 use crate::host::{Grip, dial, key_of, other_end};
 use serde_json::{Value, json};
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
     os::unix::net::UnixStream,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -21,13 +22,26 @@ pub(super) struct Client {
     pub(super) grip: Option<Grip>,
     /// What it said of itself.
     pub(super) version: Version,
+    /// Where it was called.
+    pub(super) socket: PathBuf,
 }
 
 impl Client {
-    /// Calls the daemon that has the lock. It is the one that listens there: it says its pid in the file that it has
-    /// locked and on the socket, and the kernel says the same.
-    pub(super) fn connect(told: &Told) -> io::Result<Self> {
-        let stream = dial(&told.socket)?;
+    /// Calls the daemon that has the lock. It is the one that listens there: it says its pid on the socket, and the
+    /// kernel says the same of the socket and of the lock.
+    pub(super) fn connect(holder: &Holder) -> io::Result<Self> {
+        let mut first = None;
+        for socket in holder.sockets() {
+            match Self::call(socket, holder) {
+                Ok(client) => return Ok(client),
+                Err(why) => first = first.or(Some(why)),
+            }
+        }
+        Err(first.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    fn call(socket: &Path, holder: &Holder) -> io::Result<Self> {
+        let stream = dial(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let listens = other_end(&stream)?.pid;
@@ -40,11 +54,11 @@ impl Client {
                 format!("process {} answers for process {}", listens.unwrap_or(0), version.pid);
             return Err(io::Error::other(why));
         }
-        if version.pid != told.pid {
-            let why = format!("process {} listens there, not process {}", version.pid, told.pid);
+        if !holder.is(version.pid) {
+            let why = format!("process {} listens there, and has no lock", version.pid);
             return Err(io::Error::other(why));
         }
-        Ok(Self { stream, grip, version })
+        Ok(Self { stream, grip, version, socket: socket.to_owned() })
     }
 
     /// Asks something that has no params.

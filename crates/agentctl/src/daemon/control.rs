@@ -1,6 +1,8 @@
 //! Starts and ends the daemon, and says how it is. That it runs, the kernel's lock says and nothing else.
 
-use super::{PROTOCOL, VERSION, client::Client, figures::Figures, install, lock::Lock, lock::Told};
+use super::{
+    PROTOCOL, VERSION, client::Client, figures::Figures, install, lock::Holder, lock::Lock,
+};
 use crate::{
     error::{Error, Kind},
     host::Waited,
@@ -46,7 +48,7 @@ pub(crate) enum Ended {
 
 /// One runs for our directory of state.
 pub(crate) fn runs() -> bool {
-    places::state().is_some_and(|state| Lock::holder(&state).is_some())
+    places::state().is_some_and(|state| Lock::is_held(&state))
 }
 
 /// How it is.
@@ -64,16 +66,15 @@ pub(crate) fn status() -> Result<Daemon, Error> {
         watches: Vec::new(),
         problems: Vec::new(),
     };
-    let Some(told) = Lock::holder(&state) else { return Ok(nobody) };
-    let running = Daemon { running: true, socket: Some(told.socket.clone()), ..nobody };
+    let Some(holder) = Lock::holder(&state) else { return Ok(nobody) };
+    let socket = holder.socket().map(Path::to_owned);
+    let running = Daemon { running: true, pid: holder.pid, socket, ..nobody };
     let trouble = |message: String| Problem { agent: "agentctl".to_owned(), path: None, message };
-    let mut client = match Client::connect(&told) {
+    let mut client = match Client::connect(&holder) {
         Ok(client) => client,
         Err(why) => {
-            // It says so itself in the file that it has locked; nobody else can have written there since.
-            let pid = (told.pid != 0).then_some(told.pid);
             let silent = trouble(format!("the daemon does not answer: {why}"));
-            return Ok(Daemon { pid, problems: vec![silent], ..running });
+            return Ok(Daemon { problems: vec![silent], ..running });
         }
     };
     let version = client.version.clone();
@@ -86,11 +87,17 @@ pub(crate) fn status() -> Result<Daemon, Error> {
         Some(Problem { agent, path: paths(&one["path"]), message })
     });
     problems.extend(difference(&version.version, version.protocol).map(trouble));
+    // Looked at anew: one that begins is called before it has written where it is.
+    let now = Lock::holder(&state);
+    problems.extend(now.and_then(|now| Some((now.damage(version.pid)?, now.path))).map(
+        |(message, path)| Problem { agent: "agentctl".to_owned(), path: Some(path), message },
+    ));
     Ok(Daemon {
         pid: Some(version.pid),
         version: Some(version.version),
         protocol: Some(version.protocol),
         since: Some(version.since),
+        socket: Some(client.socket),
         log: paths(&more["log"]),
         watches: list(&more["watches"], paths),
         problems,
@@ -157,8 +164,8 @@ fn begin(state: &Path, portable: bool, figures: Option<Figures>) -> Result<Optio
     let began = Instant::now();
     loop {
         let pid = child.id();
-        let own = Lock::holder(state).filter(|told| told.pid == pid);
-        let answered = own.and_then(|told| Client::connect(&told).ok());
+        let own = Lock::holder(state).filter(|holder| holder.is(pid));
+        let answered = own.and_then(|holder| Client::connect(&holder).ok());
         if answered.is_some_and(|client| client.version.watches || began.elapsed() > FIRST) {
             return status().map(Some);
         }
@@ -183,12 +190,12 @@ fn answers(state: &Path, until: Instant) -> Result<Option<Daemon>, Error> {
 }
 
 /// The same, to ask more. One that begins or ends does not answer for a moment.
-fn reached(state: &Path, until: Instant) -> Result<Option<(Told, Client)>, Error> {
+fn reached(state: &Path, until: Instant) -> Result<Option<(Holder, Client)>, Error> {
     loop {
-        let Some(told) = Lock::holder(state) else { return Ok(None) };
-        match Client::connect(&told) {
-            Ok(client) => return Ok(Some((told, client))),
-            Err(why) if Instant::now() > until => return Err(silent(&told, &why)),
+        let Some(holder) = Lock::holder(state) else { return Ok(None) };
+        match Client::connect(&holder) {
+            Ok(client) => return Ok(Some((holder, client))),
+            Err(why) if Instant::now() > until => return Err(silent(&holder, &why)),
             Err(_) => thread::sleep(TICK),
         }
     }
@@ -198,10 +205,14 @@ fn ended() -> Error {
     Error::new(Kind::Io, "the daemon ended meanwhile").hint("start it again")
 }
 
-fn silent(told: &Told, why: &io::Error) -> Error {
-    let who = if told.pid == 0 { String::new() } else { format!(" (process {})", told.pid) };
+fn silent(holder: &Holder, why: &io::Error) -> Error {
+    let who = holder.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
+    let way = match holder.pid {
+        Some(_) => "see what that process is, and kill it yourself".to_owned(),
+        None => format!("`fuser {}` may name it; kill it yourself", holder.path.display()),
+    };
     Error::new(Kind::TimedOut, format!("the daemon{who} runs and does not answer: {why}"))
-        .hint("it loses nothing if it is killed: see what that process is, and kill it yourself")
+        .hint(format!("it loses nothing if it is killed: {way}"))
 }
 
 fn not_started(why: &str, log: &Path, before: u64) -> Error {
@@ -219,12 +230,12 @@ fn not_started(why: &str, log: &Path, before: u64) -> Error {
 /// Asks it to end, and waits until that very process has.
 pub(crate) fn stop() -> Result<Ended, Error> {
     let state = places::known_state()?;
-    let Some((told, mut client)) = reached(&state, Instant::now() + PATIENCE)? else {
+    let Some((holder, mut client)) = reached(&state, Instant::now() + PATIENCE)? else {
         return Ok(Ended::Nobody);
     };
     let pid = client.version.pid;
     match client.ask("stop") {
-        Err(why) if !is_gone(&why) => return Err(silent(&told, &why)),
+        Err(why) if !is_gone(&why) => return Err(silent(&holder, &why)),
         Ok(_) | Err(_) => {} // it may be gone before it was heard
     }
     let began = Instant::now();
@@ -236,7 +247,7 @@ pub(crate) fn stop() -> Result<Ended, Error> {
         };
     }
     // Where the kernel tells no pids, the lock says when it is gone.
-    while Lock::holder(&state).is_some_and(|told| told.pid == pid) {
+    while Lock::holder(&state).is_some_and(|holder| holder.is(pid)) {
         if began.elapsed() > PATIENCE {
             return Err(lives(pid));
         }
@@ -258,7 +269,7 @@ fn lives(pid: u32) -> Error {
 /// Ends it if it runs, and starts it. Whoever has a supervisor stays in its hands.
 pub(crate) fn restart(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
     let state = places::known_state()?;
-    let client = Lock::holder(&state).and_then(|told| Client::connect(&told).ok());
+    let client = Lock::holder(&state).and_then(|holder| Client::connect(&holder).ok());
     if let Some(version) = client.map(|client| client.version).filter(|told| told.supervised) {
         if figures.is_some() {
             let what = "the daemon is started by its supervisor, without --metrics-addr";

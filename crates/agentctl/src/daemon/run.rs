@@ -85,7 +85,7 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
         std::process::id(),
         socket.display()
     ));
-    match attend(&shared, &lock, &state) {
+    match attend(&shared, &mut lock, &state) {
         Why::Told => {
             let _ = fs::remove_file(&socket);
             shared.log.say("ends, as it was told");
@@ -147,7 +147,7 @@ pub(super) fn begin(
 }
 
 /// Tells whoever supervises us that we are there, and that nothing hangs, until it is to end.
-fn attend(shared: &Shared, lock: &Lock, state: &Path) -> Why {
+fn attend(shared: &Shared, lock: &mut Lock, state: &Path) -> Why {
     let _ = sd_notify::notify(&[NotifyState::Ready]); // nobody may supervise us
     let watched = sd_notify::watchdog_enabled();
     let beat = watched.map_or(BEAT, |time| BEAT.min(time / 3));
@@ -156,6 +156,9 @@ fn attend(shared: &Shared, lock: &Lock, state: &Path) -> Why {
         if !lock.is_found(state) {
             why = Why::Replaced;
             break;
+        }
+        if lock.mend().unwrap_or(false) {
+            shared.log.say("somebody changed what is in the lock: written anew");
         }
         if watched.is_some() && shared.is_well(HANGS) {
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);

@@ -159,13 +159,21 @@ impl Receipts {
     fn runs(&mut self, stem: &Path, launch: &Launched, kernel: &dyn Kernel) -> Runs {
         let Some(hooks) = &launch.hooks else { return Runs::default() };
         let mut run = |name: HookName| {
-            let ran = self.read_one::<Ran>(&stem.with_extension(name.name()));
+            let path = stem.with_extension(name.name());
+            let is_there = fs::symlink_metadata(&path).is_ok();
+            let ran = self.read_one::<Ran>(&path);
             match ran.filter(|ran| ran.schema == SCHEMA) {
                 Some(Ran { end: Some(end), at, by, schema }) => {
                     Run::Ended(Ran { end: None, at, by, schema }, end)
                 }
                 Some(ran) if lives(&ran.by, kernel) => Run::Running(ran),
                 Some(ran) => Run::Lost(ran),
+                // Whatever lies there keeps everybody from running it.
+                None if is_there => {
+                    let why = read::whole::<Ran>(&path).err().map(|why| why.to_string());
+                    let why = why.unwrap_or_else(|| "it is of another version".to_owned());
+                    Run::Damaged(path, why)
+                }
                 None => match name {
                     HookName::OnCreate => Run::NotRun,
                     HookName::OnComplete if hooks.on_complete.is_none() => Run::NotRun,
@@ -180,13 +188,12 @@ impl Receipts {
     /// Files by the first part of their names: a receipt, and what belongs to it.
     fn groups(&mut self, dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
         let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-        let entries = fs::read_dir(dir);
+        let entries = read::dir(dir);
         // Below what never was a directory nothing was ever kept.
         let is_there = dir.parent().is_some_and(|state| fs::symlink_metadata(state).is_ok());
-        let lost = |why: &&io::Error| why.kind() != io::ErrorKind::NotFound && is_there;
-        let why = entries.as_ref().err().filter(lost);
+        let why = entries.as_ref().err().filter(|_| is_there);
         self.lost.extend(why.map(|why| (dir.to_owned(), why.to_string())));
-        let entries = entries.into_iter().flatten().flatten();
+        let entries = entries.into_iter().flatten().flatten().flatten();
         for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())) {
             let name = entry.file_name().to_string_lossy().into_owned();
             let stem = name.split('.').next().unwrap_or_default();

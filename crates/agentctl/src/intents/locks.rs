@@ -52,12 +52,9 @@ pub(crate) fn folder(state: &Path) -> PathBuf {
     state.join("intents").join("locks")
 }
 
-/// All that is locked. No folder means that nothing is.
+/// All that is locked. No folder means that nothing is; one that is out of reach is an error.
 pub(crate) fn all(state: &Path) -> io::Result<Vec<Given>> {
-    let entries = match fs::read_dir(folder(state)) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
+    let Some(entries) = read::dir(&folder(state))? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in entries {
         let path = entry?.path();

@@ -45,10 +45,7 @@ pub(crate) fn folder<T: Intent>(state: &Path) -> PathBuf {
 /// All of them, in the order of their names. No folder means that there are none.
 pub(crate) fn all<T: Intent>(state: &Path) -> io::Result<Found<T>> {
     let mut found = Found { all: Vec::new(), broken: Vec::new() };
-    let entries = match fs::read_dir(folder::<T>(state)) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(found),
-        entries => entries?,
-    };
+    let Some(entries) = read::dir(&folder::<T>(state))? else { return Ok(found) };
     for entry in entries {
         let path = entry?.path();
         if path.extension().is_some_and(|kind| kind == write::DRAFT) {

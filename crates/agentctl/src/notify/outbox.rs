@@ -95,7 +95,12 @@ pub(super) struct Summary {
     pub(super) dropped: Option<Trouble>,
     /// Why something did not go through; it is taken away once something does.
     pub(super) trouble: Option<Trouble>,
+    /// Files that cannot be read, each with why.
+    pub(super) unread: Vec<Unread>,
 }
+
+/// A file of ours that cannot be read, and why.
+pub(super) type Unread = (PathBuf, String);
 
 /// A name that is safe as part of a file's: of letters and digits, with an end.
 pub(super) fn safe(text: &str) -> String {
@@ -205,7 +210,16 @@ impl Outbox {
 
     /// A message that waits.
     pub(super) fn message(&self, entry: &Entry) -> io::Result<Message> {
-        let written: Written = read::within(&self.path(QUEUE, entry), self.limits.bytes)?;
+        self.read(QUEUE, entry)
+    }
+
+    /// Where a message lies once it is given up.
+    pub(super) fn given_up(&self, entry: &Entry) -> PathBuf {
+        self.path(FAILED, entry)
+    }
+
+    fn read(&self, folder: &str, entry: &Entry) -> io::Result<Message> {
+        let written: Written = read::within(&self.path(folder, entry), self.limits.bytes)?;
         match written.schema == SCHEMA {
             true => Ok(written.message),
             false => Err(io::Error::other(format!("its schema is {}", written.schema))),
@@ -235,13 +249,20 @@ impl Outbox {
         self.remove(FAILED, old)
     }
 
-    /// What was given up waits again. Says how much that is.
-    pub(super) fn retry(&self) -> io::Result<usize> {
-        let failed = self.entries(FAILED)?;
-        for entry in &failed {
-            passed_by(fs::rename(self.path(FAILED, entry), self.path(QUEUE, entry)))?;
+    /// What was given up waits again, but for what cannot be read: nobody can be told that. Says how much waits, and
+    /// what stays.
+    pub(super) fn retry(&self) -> io::Result<(usize, Vec<Unread>)> {
+        let (mut count, mut unread) = (0, Vec::new());
+        for entry in self.entries(FAILED)? {
+            let path = self.path(FAILED, &entry);
+            let read = passed_by(self.read(FAILED, &entry).map(drop));
+            let put = || passed_by(fs::rename(&path, self.path(QUEUE, &entry)));
+            match read.and_then(|()| put()) {
+                Ok(()) => count += 1,
+                Err(why) => unread.push((path, why.to_string())),
+            }
         }
-        Ok(failed.len())
+        Ok((count, unread))
     }
 
     /// Something did not go through.
@@ -262,9 +283,22 @@ impl Outbox {
 
     /// How much is where.
     pub(super) fn summary(&self) -> io::Result<Summary> {
+        let failed = self.entries(FAILED)?;
+        let messages = failed
+            .iter()
+            .map(|entry| (self.path(FAILED, entry), passed_by(self.read(FAILED, entry).map(drop))));
+        let notes = [DROPPED, TROUBLE].map(|name| {
+            let path = self.dir.join(name);
+            let read = passed_by(read::whole::<Trouble>(&path).map(drop));
+            (path, read)
+        });
+        let unread =
+            |(path, read): (PathBuf, io::Result<()>)| Some((path, read.err()?.to_string()));
+        let unread: Vec<Unread> = messages.chain(notes).filter_map(unread).collect();
         Ok(Summary {
             waiting: self.waiting()?.len(),
-            failed: self.entries(FAILED)?.len(),
+            failed: failed.len(),
+            unread,
             dropped: read::whole(&self.dir.join(DROPPED)).ok(),
             trouble: read::whole(&self.dir.join(TROUBLE)).ok(),
         })
@@ -288,9 +322,13 @@ impl Outbox {
 
     /// The messages of a folder, the oldest first. Drafts and strangers are no messages.
     fn entries(&self, folder: &str) -> io::Result<Vec<Entry>> {
-        let files = match fs::read_dir(self.dir.join(folder)) {
+        let dir = self.dir.join(folder);
+        let files = match fs::read_dir(&dir) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            files => files?,
+            Err(why) => {
+                return Err(io::Error::new(why.kind(), format!("{}: {why}", dir.display())));
+            }
+            Ok(files) => files,
         };
         let mut entries = Vec::new();
         for file in files {

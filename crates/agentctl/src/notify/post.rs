@@ -3,13 +3,15 @@
 use super::{
     desktop,
     message::{self, Message, Notice},
-    outbox::{Entry, Limits, Outbox, Parcel},
+    outbox::{Entry, Limits, Outbox, Parcel, Unread},
     send::{self, Address, Outcome},
     target::{Target, Way, problem},
     tries::{Failed, REFUSALS, Tries},
 };
 use crate::error::{Error, Kind};
-use agentctl_core::wire::{Event, Problem, SCHEMA, Webhook, WebhookTest, WebhookTests, Webhooks};
+use agentctl_core::wire::{
+    Event, Problem, SCHEMA, Webhook, WebhookRetries, WebhookTest, WebhookTests, Webhooks,
+};
 use jiff::Timestamp;
 use std::{
     collections::BTreeSet,
@@ -137,7 +139,12 @@ impl Post {
             _ if self.is_heard(&entry.id) => Outcome::Heard(None),
             Ok(message) => send(&entry.id, &message),
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Step::On),
-            Err(why) => Outcome::Gone(format!("its message cannot be read: {why}")),
+            Err(why) => {
+                let file = self.outbox.given_up(&entry);
+                let lost =
+                    format!("it is lost, and lies in {} until it is removed", file.display());
+                Outcome::Gone(format!("its message cannot be read: {why}; {lost}"))
+            }
         };
         let why = match &outcome {
             Outcome::Heard(_) => {
@@ -215,13 +222,21 @@ impl Post {
         self.outbox.remember(tries)
     }
 
-    fn listed(&self) -> Webhook {
+    /// What cannot be read, and the way out.
+    fn unread(&self, (path, why): Unread) -> Problem {
+        let what = format!("cannot be read: {why}; what it told of is lost: remove it");
+        Problem { path: Some(path), ..self.problem(&what) }
+    }
+
+    fn listed(&self) -> (Webhook, Vec<Problem>) {
         let (target, summary) = (&self.target, self.outbox.summary());
         let unread =
             summary.as_ref().err().map(|why| format!("its messages cannot be read: {why}"));
-        let summary = summary.unwrap_or_default();
+        let mut summary = summary.unwrap_or_default();
+        let problems = std::mem::take(&mut summary.unread).into_iter();
+        let problems = problems.map(|one| self.unread(one)).collect();
         let problem_at = summary.trouble.as_ref().map(|trouble| trouble.at);
-        Webhook {
+        let webhook = Webhook {
             name: target.name.clone(),
             url: target.place(),
             format: target.format().to_owned(),
@@ -232,7 +247,8 @@ impl Post {
             dropped: summary.dropped.map_or(0, |dropped| dropped.count),
             problem: unread.or(summary.trouble.map(|trouble| trouble.message)),
             problem_at,
-        }
+        };
+        (webhook, problems)
     }
 }
 
@@ -269,22 +285,33 @@ fn chance() -> f64 {
 }
 
 /// Everybody who is told what happens, and what waits for them.
-pub(crate) fn listed(state: &Path, targets: Vec<Target>, problems: Vec<Problem>) -> Webhooks {
-    let webhooks = targets.into_iter().map(|target| Post::open(state, target).listed()).collect();
+pub(crate) fn listed(state: &Path, targets: Vec<Target>, mut problems: Vec<Problem>) -> Webhooks {
+    let mut webhooks = Vec::new();
+    for target in targets {
+        let (webhook, unread) = Post::open(state, target).listed();
+        webhooks.push(webhook);
+        problems.extend(unread);
+    }
     Webhooks { schema: SCHEMA, webhooks, problems }
 }
 
-/// What was given up waits again, for all of these. Says how much that is.
-pub(crate) fn retry(state: &Path, targets: Vec<Target>) -> Result<usize, Error> {
-    let mut count = 0;
+/// What was given up waits again, for all of these.
+pub(crate) fn retry(state: &Path, targets: Vec<Target>) -> WebhookRetries {
+    let mut answer = WebhookRetries { schema: SCHEMA, retried: 0, problems: Vec::new() };
     for target in targets {
         let post = Post::open(state, target);
-        count += post.outbox.retry().map_err(|why| {
-            let what = format!("cannot put back what {} was to be told: {why}", post.target.name);
-            Error::new(Kind::Io, what)
-        })?;
+        match post.outbox.retry() {
+            Ok((count, unread)) => {
+                answer.retried += count;
+                answer.problems.extend(unread.into_iter().map(|one| post.unread(one)));
+            }
+            Err(why) => {
+                let what = format!("what it was to be told cannot be put back: {why}");
+                answer.problems.push(post.problem(&what));
+            }
+        }
     }
-    Ok(count)
+    answer
 }
 
 /// Sends a test message to each of these, side by side, and says what came back.

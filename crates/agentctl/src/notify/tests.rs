@@ -2,6 +2,7 @@
 
 mod kept;
 mod server;
+mod spoiled;
 mod told;
 
 use super::{Notice, Target};

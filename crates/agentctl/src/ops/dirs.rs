@@ -36,11 +36,7 @@ impl Claimed {
     pub(super) fn take(here: &Here, claim: &Claim<'_>) -> Result<Self, Error> {
         let root = root(claim.dir);
         let claimed = Self::alone(&root, claim)?;
-        let found = locks::all(here, claim.state, Some(&root))?;
-        match policy::in_the_way(&found.locks, &root, claim.sharing) {
-            None => Ok(claimed),
-            Some(lock) => Err(locks::refusal(lock)),
-        }
+        is_free(here, &root, claim).map(|()| claimed)
     }
 
     /// Claims a directory, whoever works in it.
@@ -92,6 +88,15 @@ impl Claimed {
     /// What the shim holds on to.
     pub(super) fn lock(&self) -> io::Result<Stdio> {
         self.file.try_clone().map(Stdio::from)
+    }
+}
+
+/// Nobody locked it, and nobody works in it who is in the way.
+pub(super) fn is_free(here: &Here, root: &Path, claim: &Claim<'_>) -> Result<(), Error> {
+    let found = locks::all(here, claim.state, Some(root))?;
+    match locks::in_the_way(&found.locks, root, claim.sharing) {
+        None => Ok(()),
+        Some(lock) => Err(locks::refusal(&lock)),
     }
 }
 

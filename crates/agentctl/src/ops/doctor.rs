@@ -24,7 +24,9 @@ pub(crate) fn doctor(here: &Here) -> Doctor {
     let surveys =
         observe::all(here, |agent, host, env| Survey::new(agent, host, env, History::All));
     let agents = surveys.into_iter().map(|survey| checkup(host, survey)).collect();
-    Doctor { schema: SCHEMA, host: abilities(host), agents, left_behind: prune::left_behind() }
+    let problems = observe::lost(host.lost()).collect();
+    let left_behind = prune::left_behind();
+    Doctor { schema: SCHEMA, host: abilities(host), agents, problems, left_behind }
 }
 
 fn abilities(host: &dyn Host) -> Vec<Ability> {

@@ -19,6 +19,7 @@ use crate::{
 use agentctl_core::{
     agent::Depth,
     fuse::{Action, Fired, Fuse, SCHEMA, Target},
+    launch::OURS_ALONE,
     text::{excerpt, one_line},
     wire::{self, Problem},
 };
@@ -283,7 +284,9 @@ fn script(here: &Here, command: &str, fuse: &Fuse) -> Result<(), String> {
         .env("AGENTCTL_FUSE_DEADLINE", fuse.deadline.to_string());
     shell.env("AGENTCTL_FUSE_LABEL", fuse.label.as_deref().unwrap_or_default());
     // A daemon's own: whoever it starts does not speak for it.
-    shell.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").env_remove("WATCHDOG_PID");
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"].iter().chain(OURS_ALONE) {
+        shell.env_remove(name);
+    }
     let limit = fuse.limit.map_or(SCRIPT, Duration::from_secs);
     said_by_all(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
 }

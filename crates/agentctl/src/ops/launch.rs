@@ -11,7 +11,7 @@ pub(crate) use tree::{Place, Source, Wanted};
 
 use super::{
     Here, budgets,
-    dirs::{Claim, Claimed, unwritable},
+    dirs::{Claim, Claimed, is_free, root, unwritable},
     observe::environment,
     status::{status, transcript},
 };
@@ -29,7 +29,7 @@ use agentctl_core::{
     evidence::Role,
     host::Host,
     ident::ProcKey,
-    launch::{self, Earlier, Input, OF_A_REPOSITORY, Permission, Plan},
+    launch::{self, Earlier, Input, MASK, OF_A_REPOSITORY, OURS_ALONE, Permission, Plan},
     policy::Sharing,
     receipt::{Callback, Launched, Runs, SCHEMA},
     wire::{self, DryRun, NewWorktree, Session},
@@ -88,11 +88,33 @@ impl Ask {
     }
 }
 
-/// What a launch would do.
+/// What a launch would do; where it would be refused, why.
 pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
+    would_launch(here, ask).map_err(not_started)?;
+    planned(here, ask)
+}
+
+/// Whatever would refuse a launch refuses it here, but for who launches at this very moment. Nothing is written.
+fn would_launch(here: &Here, ask: &Ask) -> Result<(), Error> {
     can_be_kept(ask)?;
+    let state = places::known_state()?;
+    if let Some(key) = &ask.key {
+        match of_key(here, ask, key)? {
+            None => all_are_read(here.host(), &state)?,
+            Some(_) => return Ok(()), // nothing would be started
+        }
+    }
+    let dir = match &ask.place {
+        Place::Given | Place::Made(_) => ask.cwd.clone(),
+        Place::Wanted(wanted) => wanted.planned(ask)?.cwd,
+    };
+    let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
+    is_free(here, &root(&dir), &Claim { state: &state, dir: &dir, sharing, who: "" })
+}
+
+fn planned(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
     if let Place::Wanted(wanted) = &ask.place {
-        return dry(here, &wanted.planned(ask)?);
+        return planned(here, &wanted.planned(ask)?);
     }
     if let Some(server) = ask.agent.hosted() {
         return hosted::dry(here, ask, server);
@@ -104,7 +126,7 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
         schema: wire::SCHEMA,
         argv: argv(&program, &plan, ask),
         cwd: ask.cwd.clone(),
-        env: variables(&plan, ask),
+        env: shown(variables(&plan, ask), ask),
         without: inherited().into_iter().map(str::to_owned).collect(),
         input: match plan.input {
             Input::Text(_) => "the prompt",
@@ -139,10 +161,14 @@ pub(crate) fn launch(here: &Here, ask: &Ask) -> Result<Begun, Error> {
             Some(session) => Ok(Begun { session, reused: true, worktree: None }),
         }
     };
-    started().map_err(|why| match why.kind {
+    started().map_err(not_started)
+}
+
+fn not_started(why: Error) -> Error {
+    match why.kind {
         Kind::Io => Error { kind: Kind::NotStarted, ..why },
         _ => why,
-    })
+    }
 }
 
 /// The limits that are asked for, and those that a session has used up.
@@ -427,8 +453,19 @@ fn variables(plan: &Plan, ask: &Ask) -> Vec<(String, String)> {
     own.chain(ask.env.iter().cloned()).collect()
 }
 
-/// Whoever launches may be an agent itself, or a hook of git: what it was told is not for its children.
+/// The same for people, who copy it into bug reports: what they set themselves may be a secret.
+fn shown(variables: Vec<(String, String)>, ask: &Ask) -> Vec<(String, String)> {
+    let theirs = |name: &String| ask.env.iter().any(|(own, _)| own == name);
+    let shown = |(name, value): (String, String)| match theirs(&name) {
+        true => (name, MASK.to_owned()),
+        false => (name, value),
+    };
+    variables.into_iter().map(shown).collect()
+}
+
+/// Whoever launches may be an agent itself, or a hook of git: what it was told is not for its children, nor is what is
+/// for us alone.
 fn inherited() -> Vec<&'static str> {
     let told = agents::ALL.iter().flat_map(|agent| agent.card().inherited);
-    told.chain(OF_A_REPOSITORY).copied().collect()
+    told.chain(OF_A_REPOSITORY).chain(OURS_ALONE).copied().collect()
 }

@@ -19,7 +19,8 @@ use agentctl_core::{
 };
 use jiff::Timestamp;
 use std::{
-    io,
+    fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -63,13 +64,13 @@ pub(crate) fn unlock(here: &Here, dir: &Path) -> Result<Vec<Lock>, Error> {
     }
     if given.is_empty() {
         let found = all(here, &state, Some(&root))?;
-        return Err(match policy::in_the_way(&found.locks, &root, Sharing::Alone) {
+        return Err(match in_the_way(&found.locks, &root, Sharing::Alone) {
             Some(lock) if lock.directory != root => {
-                let Error { message, hint, .. } = refusal(lock);
+                let Error { message, hint, .. } = refusal(&lock);
                 let what = format!("{} is not locked by itself: {message}", root.display());
                 Error { hint, ..Error::new(Kind::No, what) }
             }
-            Some(lock) => refusal(lock),
+            Some(lock) => refusal(&lock),
             None => Error::new(Kind::No, format!("{} is not locked", root.display()))
                 .hint("`agentctl locks` shows what is"),
         });
@@ -113,6 +114,20 @@ pub(super) fn by_a_person(state: &Path, root: &Path) -> Result<Option<Lock>, Err
         known.or_else(above).filter(|dir| touches(dir)).map(|dir| manual(&one, dir))
     });
     Ok(found)
+}
+
+/// Who stands in the way of work in this directory, whatever it is called: one that is mounted in two places has two
+/// names, and the kernel tells that both are the same.
+pub(super) fn in_the_way(locks: &[Lock], root: &Path, sharing: Sharing) -> Option<Lock> {
+    let stat = |dir: &Path| fs::metadata(dir).ok().map(|stat| (stat.dev(), stat.ino()));
+    let above: Vec<_> = root.ancestors().filter_map(|dir| Some((dir, stat(dir)?))).collect();
+    let other = |lock: &Lock| {
+        let own = stat(&lock.directory)?;
+        let (same, _) = above.iter().find(|(_, stat)| *stat == own)?;
+        Some(lock.directory.join(root.strip_prefix(same).ok()?))
+    };
+    let names = [root.to_owned()].into_iter().chain(locks.iter().filter_map(other));
+    names.into_iter().find_map(|name| policy::in_the_way(locks, &name, sharing).cloned())
 }
 
 /// Why nothing is started there.

@@ -98,34 +98,11 @@ struct Found<'h> {
 }
 
 fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error> {
-    let name = named(text)?;
-    let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
-    let wide = |history| {
-        observe::all(here, move |agent, host, env| Survey::new(agent, host, env, history))
-    };
-    let fits = |candidate: &Candidate| match &name {
-        Name::Pid(pid) => candidate.is_held_by(*pid),
-        Name::Id { .. } => candidate.id.as_deref().is_some_and(|id| name.fits(id)),
-    };
-    let mut surveys = match &name {
-        // An id of hexadecimal digits may be typed in any case, and is found by looking everywhere.
-        Name::Id { prefix, dir: None }
-            if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
-        {
-            whole(prefix)
-        }
-        Name::Id { .. } => wide(History::All),
-        Name::Pid(_) => wide(History::Skip),
-    };
-    // A store that cannot be listed may still hold it, and can say why it is not told.
-    if let Name::Id { prefix, .. } = &name
-        && !surveys.iter().flat_map(|survey| &survey.candidates).any(fits)
-    {
-        surveys = whole(prefix);
-    }
+    let (name, surveys) = meant(here, text)?;
     let (mut sessions, mut unread) = (Vec::new(), Vec::new());
     for survey in &surveys {
-        let chosen: Vec<&Candidate> = survey.candidates.iter().filter(|one| fits(one)).collect();
+        let fits = |one: &&Candidate| fits(&name, one);
+        let chosen: Vec<&Candidate> = survey.candidates.iter().filter(fits).collect();
         let (found, problems) = observe::sessions(survey, &chosen, depth);
         sessions.extend(found);
         unread.extend(problems);
@@ -134,6 +111,48 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error
         Choice::One(session) => Ok(Found { session: *session, surveys, unread }),
         Choice::Nothing => Err(nothing(text, surveys)),
         Choice::Several(several) => Err(ambiguous(text, &several)),
+    }
+}
+
+/// Who is meant, and what is seen where that may be. Agents call their sessions anything: whatever is listed is found by
+/// exactly that, though it could mean something else, or nothing.
+fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Error> {
+    let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
+    let wide = |history| {
+        observe::all(here, move |agent, host, env| Survey::new(agent, host, env, history))
+    };
+    let name = named(text);
+    let surveys = match &name {
+        // An id of hexadecimal digits may be typed in any case, and is found by looking everywhere.
+        Ok(Name::Id { prefix, dir: None })
+            if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
+        {
+            whole(prefix)
+        }
+        Ok(Name::Id { .. }) | Err(_) => wide(History::All),
+        Ok(Name::Pid(_)) => wide(History::Skip),
+    };
+    let any = |fits: &dyn Fn(&Candidate) -> bool| {
+        surveys.iter().flat_map(|survey| &survey.candidates).any(fits)
+    };
+    if any(&|one| one.id.as_deref() == Some(text)) {
+        return Ok((Name::Id { prefix: text.to_owned(), dir: None }, surveys));
+    }
+    let name = name?;
+    // A store that cannot be listed may still hold it, and can say why it is not told.
+    match &name {
+        Name::Id { prefix, .. } if !any(&|one| fits(&name, one)) => {
+            let surveys = whole(prefix);
+            Ok((name, surveys))
+        }
+        Name::Id { .. } | Name::Pid(_) => Ok((name, surveys)),
+    }
+}
+
+fn fits(name: &Name, candidate: &Candidate) -> bool {
+    match name {
+        Name::Pid(pid) => candidate.is_held_by(*pid),
+        Name::Id { .. } => candidate.id.as_deref().is_some_and(|id| name.fits(id)),
     }
 }
 

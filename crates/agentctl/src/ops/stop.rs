@@ -13,7 +13,7 @@ use agentctl_core::{
     evidence::Role,
     host::Host,
     ident::ProcKey,
-    launch::Signal,
+    launch::{OURS_ALONE, Signal},
     observe::History,
     proof::Rule,
     select::Filter,
@@ -290,6 +290,9 @@ fn natively(
     let own = key.as_ref().and_then(|key| here.host().env(key, agent.card().variables).ok());
     let mut command = Command::new(&program);
     command.args(words).envs(own.unwrap_or_default());
+    for name in OURS_ALONE {
+        command.env_remove(name);
+    }
     let line = format!("{} {}", agent.card().binary, words.join(" "));
     if let Err(why) = said(&mut command, NATIVE) {
         if let Some(key) = key.as_ref().filter(|_| session.halted) {

@@ -10,7 +10,7 @@ use crate::{
     write::{append, fresh, whole},
 };
 use agentctl_core::{
-    launch::{OF_A_REPOSITORY, Signal},
+    launch::{OF_A_REPOSITORY, OURS_ALONE, Signal},
     receipt::{Exit, HookEnd, HookName, HookVariable, Hooks, Launched, Ran, VARIABLE},
     text::one_line,
     wire::StateName,
@@ -74,7 +74,8 @@ impl Errand<'_> {
             timed_out: false,
             failure: None,
         };
-        say(&log, &format!("{}: {}", self.name.name(), one_line(command)));
+        // What is run is in the receipt alone: people put secrets into commands, and send logs around.
+        say(&log, &format!("{} begins", self.name.name()));
         match self.start(command, &log) {
             Ok(child) => {
                 let (status, timed_out) = self.wait(child, &log);
@@ -103,7 +104,7 @@ impl Errand<'_> {
         shell.arg("-c").arg(command).current_dir(&self.hooks.cwd).process_group(0);
         shell.stdin(Stdio::null()).stdout(out).stderr(twin);
         // What it starts is no process of the agent's, and has its own repository.
-        for name in OF_A_REPOSITORY.iter().copied().chain([VARIABLE]) {
+        for name in OF_A_REPOSITORY.iter().chain(OURS_ALONE).copied().chain([VARIABLE]) {
             shell.env_remove(name);
         }
         for variable in HookVariable::ALL {

@@ -3,7 +3,7 @@
 use super::{paint::Paint, words};
 use agentctl_core::{
     text::one_line,
-    wire::{Checkup, Doctor},
+    wire::{Checkup, Doctor, Problem},
 };
 use std::io::{self, BufWriter, Write};
 
@@ -22,6 +22,10 @@ pub(crate) fn report(found: &Doctor) -> io::Result<()> {
     }
     for agent in &found.agents {
         checkup(&mut out, paint, agent)?;
+    }
+    if !found.problems.is_empty() {
+        writeln!(out, "\n{}", paint.bold("agentctl"))?;
+        problems(&mut out, paint, &found.problems)?;
     }
     if !found.left_behind.is_empty() {
         writeln!(out, "\n{}", paint.bold("left behind by agentctl 1.x"))?;
@@ -58,7 +62,11 @@ fn checkup(out: &mut impl Write, paint: Paint, agent: &Checkup) -> io::Result<()
         let (new, what) = (paint.asking("new"), one_line(&drift.what));
         writeln!(out, "  {new}       {what}, {} times, first in {place}", drift.times)?;
     }
-    for problem in &agent.problems {
+    problems(out, paint, &agent.problems)
+}
+
+fn problems(out: &mut impl Write, paint: Paint, all: &[Problem]) -> io::Result<()> {
+    for problem in all {
         let place = problem
             .path
             .as_deref()

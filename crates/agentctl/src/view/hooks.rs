@@ -24,7 +24,11 @@ pub(crate) fn line(session: &Session, hook: &Hook) -> String {
         (HookOutcome::Failed, None, None, Some(signal)) => format!("failed: signal {signal}"),
         (HookOutcome::Failed, None, None, None) => "failed".to_owned(),
         (HookOutcome::TimedOut, ..) => "timed out, and was ended".to_owned(),
-        (HookOutcome::Unknown, ..) => {
+        (HookOutcome::Unknown, Some(why), ..) => {
+            let (why, way) = (one_line(why), way(session, hook));
+            format!("unknown whether it was run: {why}; look at the log, `{way} --force` runs it")
+        }
+        (HookOutcome::Unknown, None, ..) => {
             "begun, its outcome is unknown: who ran it was killed".to_owned()
         }
     };

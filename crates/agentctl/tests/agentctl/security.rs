@@ -7,6 +7,7 @@ mod ours;
 mod paths;
 mod ports;
 mod secrets;
+mod started;
 
 use crate::home::Home;
 use std::{

@@ -170,6 +170,8 @@ pub enum Run {
     Lost(Ran),
     /// It has ended.
     Ended(Ran, HookEnd),
+    /// Its receipt is there and cannot be read: nobody knows whether it was begun.
+    Damaged(PathBuf, String),
 }
 
 /// What is known of the runs of the hooks of a launch.

@@ -14,6 +14,9 @@ pub struct Doctor {
     pub host: Vec<Ability>,
     /// Each agent.
     pub agents: Vec<Checkup>,
+    /// What is wrong with what is ours: receipts that cannot be read, a configuration that others may read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
     /// What agentctl 1.x left behind; it changes no answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<Swept>,

@@ -10,8 +10,6 @@ use serde::Serialize;
 pub struct Hook {
     /// When it is run.
     pub name: HookName,
-    /// The command.
-    pub command: String,
     /// What became of it.
     pub outcome: HookOutcome,
     /// Its exit code.
@@ -20,7 +18,7 @@ pub struct Hook {
     /// The signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Why it could not be started.
+    /// Why it could not be started, or why nobody knows what became of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// When it was begun.
@@ -48,7 +46,7 @@ pub enum HookOutcome {
     Failed,
     /// Its time was over, and it was ended.
     TimedOut,
-    /// It was begun, and whoever ran it was killed.
+    /// It was begun, and whoever ran it was killed; or its receipt cannot be read.
     Unknown,
 }
 
@@ -73,14 +71,14 @@ impl HookOutcome {
 /// The hooks of a launch.
 pub(super) fn of(launch: &Launched) -> Vec<Hook> {
     let Some(hooks) = &launch.hooks else { return Vec::new() };
-    let one = |name: &HookName| Some(hook(*name, hooks.command(*name)?, launch.runs.of(*name)));
+    // Its command stays in the receipt: there may be a secret in it.
+    let one = |name: &HookName| hooks.command(*name).map(|_| hook(*name, launch.runs.of(*name)));
     HookName::ALL.iter().filter_map(one).collect()
 }
 
-fn hook(name: HookName, command: &str, run: &Run) -> Hook {
+fn hook(name: HookName, run: &Run) -> Hook {
     let plain = |outcome, at| Hook {
         name,
-        command: command.to_owned(),
         outcome,
         code: None,
         signal: None,
@@ -93,6 +91,10 @@ fn hook(name: HookName, command: &str, run: &Run) -> Hook {
         Run::Waiting => plain(HookOutcome::Waiting, None),
         Run::Running(Ran { at, .. }) => plain(HookOutcome::Running, Some(*at)),
         Run::Lost(Ran { at, .. }) => plain(HookOutcome::Unknown, Some(*at)),
+        Run::Damaged(path, why) => {
+            let message = Some(format!("{} cannot be read: {why}", path.display()));
+            Hook { message, ..plain(HookOutcome::Unknown, None) }
+        }
         Run::Ended(Ran { at, .. }, end) => Hook {
             code: end.code,
             signal: end.signal,

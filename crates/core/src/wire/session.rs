@@ -255,7 +255,14 @@ impl Session {
             hooks: hooks::of(&launch),
             callback: Some(launch.callback).filter(|callback| !callback.is_none()),
             ended_at: self.ended_at.map(|at| exit.map_or(at, |exit| exit.at)),
-            outcome: if overdue { Some("timed out".to_owned()) } else { self.outcome },
+            outcome: match exit.and_then(|exit| exit.code) {
+                _ if overdue => Some("timed out".to_owned()),
+                // It was not killed: that much is known of it.
+                Some(code) if self.state == StateName::Died => {
+                    Some(format!("exited with code {code} in the middle of a turn"))
+                }
+                Some(_) | None => self.outcome,
+            },
             branch: self.branch.or(launch.branch),
             group: launch.group,
             labels: launch.labels,

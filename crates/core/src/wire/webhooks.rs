@@ -82,4 +82,6 @@ pub struct WebhookRetries {
     pub schema: u32,
     /// How many messages that were given up wait again.
     pub retried: usize,
+    /// What cannot be tried again.
+    pub problems: Vec<Problem>,
 }

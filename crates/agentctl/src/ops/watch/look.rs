@@ -107,6 +107,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     for part in answers.found {
         looked.add(part, at);
     }
+    looked.problems.extend(observe::lost(here.host().lost()));
     let fuses = state.as_ref().and_then(|state| intents::fuses::all(state).ok());
     looked.look.fuses = fuses.map(|found| found.all).unwrap_or_default(); // `fuse list` says why
     let budgets = state.as_ref().and_then(|state| intents::budgets::all(state).ok());

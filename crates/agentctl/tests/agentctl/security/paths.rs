@@ -51,6 +51,27 @@ fn no_session_id_leads_out_of_its_store() {
     }
 }
 
+/// Whatever an agent calls its session, it is found by what is listed.
+#[test]
+fn what_is_listed_is_found_by_its_id() {
+    let home = Home::new();
+    let process = home.stand_in();
+    for id in ["../../..", "../secret", "/etc/passwd", "two words", "a@b", "@", "pid:x", "x/"] {
+        home.register(&process, id, json!({}));
+        let listed = home.run(&["list", "--json"]).json()["sessions"][0].clone();
+        for command in ["status", "explain"] {
+            let answer = home.run(&[command, "--json", "--", id]);
+            match listed["id"].as_str() {
+                Some(listed) => {
+                    assert_eq!((answer.code, listed), (Some(0), id), "{answer:#?}");
+                    assert_eq!(answer.json()["session"]["id"], *listed);
+                }
+                None => assert!(matches!(answer.code, Some(2 | 3)), "{answer:#?}"),
+            }
+        }
+    }
+}
+
 /// Files that a name could lead to, in the home and in every folder between that and ours.
 fn victims(home: &Home) -> Vec<PathBuf> {
     let folders =

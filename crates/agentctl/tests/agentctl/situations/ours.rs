@@ -23,11 +23,13 @@ use std::{
 };
 
 const CLAUDE: &[Kind] = &[Kind::Claude];
+/// Claude Code writes down itself who has a session; of Pi, our receipt alone says it.
+const BOTH: &[Kind] = &[Kind::Claude, Kind::Pi];
 /// The directory of our state, below the home.
 const STATE: &str = ".local/state/agentctl";
 /// Those of our commands that read it.
 const FACES: &[&[&str]] = &[
-    &["list", "--json"],
+    &["list", "--json", "--timeout", "none"],
     &["locks", "--json"],
     &["fuse", "list", "--json"],
     &["budget", "list", "--json"],
@@ -35,6 +37,9 @@ const FACES: &[&[&str]] = &[
     &["events", "--once", "--json"],
     &["doctor", "--json"],
 ];
+
+/// What our launch is called.
+const LAUNCH: &str = "aaaaaaaaaaaa";
 
 /// The receipt of a launch of a session in this process.
 pub(super) fn receipt(name: &str, session: &str, process: Process) -> Value {
@@ -51,12 +56,13 @@ fn furnish(scene: &Scene) {
     let stops = scene.place.path(format!("{STATE}/stops"));
     fs::create_dir_all(&launches).expect("a folder");
     fs::create_dir_all(&stops).expect("a folder");
-    let value = receipt("aaaa", &scene.id, scene.holder.process);
-    fs::write(launches.join("aaaa.json"), value.to_string()).expect("our file");
-    fs::write(launches.join("aaaa.log"), "words\n").expect("our file");
+    let mut value = receipt(LAUNCH, &scene.id, scene.holder.process);
+    value["agent"] = scene.kind.name().into();
+    fs::write(launches.join(format!("{LAUNCH}.json")), value.to_string()).expect("our file");
+    fs::write(launches.join(format!("{LAUNCH}.log")), "words\n").expect("our file");
     let exit = json!({"schema": 1, "code": 0, "at": days(0)});
-    fs::write(launches.join("aaaa.exit"), exit.to_string()).expect("our file");
-    let stop = json!({"schema": 1, "agent": "claude-code", "session": scene.id, "at": days(-1),
+    fs::write(launches.join(format!("{LAUNCH}.exit")), exit.to_string()).expect("our file");
+    let stop = json!({"schema": 1, "agent": scene.kind.name(), "session": scene.id, "at": days(-1),
         "process": {"pid": 4_194_999, "start": 7, "boot": boot()}});
     fs::write(stops.join("4194999-7.json"), stop.to_string()).expect("our file");
     for dir in ["else", "free"] {
@@ -109,11 +115,17 @@ fn bears(scene: &Scene, what: &str) {
     assert!(scene.holder.process.lives(), "{what}");
 }
 
-/// Does something to each file of ours, and then makes all as it was.
-fn each_file(harm: impl Fn(&Path, &[u8])) {
-    let scene = Scene::new(Kind::Claude);
+/// Does something to each file of ours beside an agent that lives.
+fn each_file(kind: Kind, harm: impl Fn(&Path, &[u8])) {
+    let scene = Scene::new(kind);
     furnish(&scene);
-    let all: Vec<(PathBuf, Vec<u8>)> = files(&scene)
+    one_by_one(&scene, harm, |path| bears(&scene, &path.display().to_string()));
+    works(&scene);
+}
+
+/// Does something to each file of ours, looks, and then makes all as it was.
+fn one_by_one(scene: &Scene, harm: impl Fn(&Path, &[u8]), look: impl Fn(&Path)) {
+    let all: Vec<(PathBuf, Vec<u8>)> = files(scene)
         .into_iter()
         .map(|path| (path.clone(), fs::read(path).expect("ours")))
         .collect();
@@ -121,7 +133,7 @@ fn each_file(harm: impl Fn(&Path, &[u8])) {
     for (path, bytes) in &all {
         harm(path, bytes);
         planted::give(&scene.place);
-        bears(&scene, &path.display().to_string());
+        look(path);
         let _ = fs::remove_file(path); // it may be gone
         let _ = fs::remove_dir(path);
         for (path, bytes) in &all {
@@ -131,38 +143,84 @@ fn each_file(harm: impl Fn(&Path, &[u8])) {
         }
         planted::give(&scene.place);
     }
-    works(&scene);
 }
 
 #[test]
 fn a_file_of_ours_that_is_cut_or_empty() {
-    each(CLAUDE, |_| {
-        each_file(|path, bytes| fs::write(path, &bytes[..bytes.len() / 2]).expect("our file"));
-        each_file(|path, _| fs::write(path, "").expect("our file"));
+    each(BOTH, |kind| {
+        each_file(kind, |path, bytes| {
+            fs::write(path, &bytes[..bytes.len() / 2]).expect("our file")
+        });
+        each_file(kind, |path, _| fs::write(path, "").expect("our file"));
     });
 }
 
 #[test]
 fn a_file_of_ours_full_of_garbage() {
-    each(CLAUDE, |_| {
+    each(BOTH, |kind| {
         let garbage: Vec<u8> = (0..5000_u32).map(|number| (number * 31 % 251) as u8).collect();
-        each_file(|path, _| fs::write(path, &garbage).expect("our file"));
-        each_file(|path, _| fs::write(path, "{\"schema\":1}").expect("our file"));
+        each_file(kind, |path, _| fs::write(path, &garbage).expect("our file"));
+        each_file(kind, |path, _| fs::write(path, "{\"schema\":1}").expect("our file"));
     });
 }
 
 #[test]
 fn a_file_of_ours_that_nobody_may_read_or_that_is_none() {
-    each(CLAUDE, |_| {
+    each(BOTH, |kind| {
         for mode in [0o444, 0o000] {
-            each_file(|path, _| {
+            each_file(kind, |path, _| {
                 fs::set_permissions(path, Permissions::from_mode(mode)).expect("our file");
             });
         }
-        each_file(|path, _| {
+        each_file(kind, |path, _| {
             fs::remove_file(path).expect("our file");
             fs::create_dir(path).expect("our folder");
         });
+    });
+}
+
+/// It is a receipt that was destroyed: every face that tells of problems names it.
+fn is_told(scene: &Scene, path: &Path) {
+    let name = path.display().to_string();
+    for words in
+        [&["list", "--all", "--json"][..], &["status", &scene.id, "--json"], &["doctor", "--json"]]
+    {
+        let answer = scene.place.ask(words);
+        let problems = answer.json()["problems"].as_array().cloned().unwrap_or_default();
+        let named = problems.iter().any(|problem| problem["path"] == *name);
+        assert!(named && answer.code == Some(8), "{name}: {answer:#?}");
+    }
+    let events = scene.place.ask(&["events", "--once", "--json"]);
+    assert!(events.stderr.contains(&name), "{name}: {events:#?}");
+}
+
+/// What we noted of an end cannot begin a session again, and what is lost of it is told.
+#[test]
+fn a_file_of_ours_of_a_session_that_has_ended() {
+    each(BOTH, |kind| {
+        let mut scene = Scene::new(kind);
+        furnish(&scene);
+        let process = scene.holder.process;
+        scene.holder.end();
+        let stop = json!({"schema": 1, "agent": kind.name(), "session": scene.id, "at": days(0),
+            "process": {"pid": process.pid, "start": process.start, "boot": boot()}});
+        let stopped = format!("stops/{}-{}.json", process.pid, process.start);
+        let ours = scene.place.path(STATE);
+        fs::write(ours.join(&stopped), stop.to_string()).expect("our file");
+        planted::give(&scene.place);
+        assert_eq!(scene.said(), Some(Said::new("stopped", None)));
+        let launch = ["json", "exit"].map(|kind| format!("launches/{LAUNCH}.{kind}"));
+        for name in launch.iter().chain([&stopped]) {
+            let path = ours.join(name);
+            let bytes = fs::read(&path).expect("our file");
+            for text in ["", "\u{1}garbage"] {
+                fs::write(&path, text).expect("our file");
+                let state = if *name == stopped { "died" } else { "stopped" };
+                assert_eq!(scene.said(), Some(Said::new(state, None)), "{name}");
+                is_told(&scene, &path);
+            }
+            fs::write(&path, bytes).expect("our file");
+        }
     });
 }
 

@@ -4,6 +4,7 @@ mod installed;
 mod killed;
 mod past;
 mod socket;
+mod spoiled;
 mod systemd;
 mod versions;
 

@@ -2,6 +2,7 @@
 
 mod killed;
 mod limits;
+mod spoiled;
 
 use crate::{
     home::{
@@ -158,7 +159,7 @@ fn what_hooks_write_is_in_the_log() {
     let log = fs::read_to_string(session["log"].as_str().expect("a log")).expect("a log");
     let work = hall.agents.home.work();
     let expected = format!(
-        "words of the agent\n\n[agentctl] on-complete: echo out; echo err >&2; pwd; cat; exit 7\n\
+        "words of the agent\n\n[agentctl] on-complete begins\n\
          out\nerr\n{}\n\n[agentctl] on-complete: exit code 7\n",
         work.display()
     );

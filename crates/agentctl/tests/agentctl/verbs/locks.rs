@@ -1,11 +1,12 @@
 //! Directories that are locked by sessions or by people.
 
-use crate::home::{Agents, Answer};
+use crate::home::{Agents, Answer, Home};
 use serde_json::{Value, json};
 use std::{
     fs::{self, Permissions},
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
+    process::Command,
     thread,
 };
 
@@ -237,6 +238,93 @@ fn locks_that_cannot_be_listed_keep_everything_locked() {
     }
     assert_eq!(agents.started(), 0);
     fs::set_permissions(&folder, Permissions::from_mode(0o700)).expect("our folder");
+}
+
+/// A link that leads nowhere is not an empty folder: what was behind it may lock anything.
+#[test]
+fn a_link_in_the_place_of_locks_that_leads_nowhere_keeps_everything_locked() {
+    for name in ["intents", "intents/locks"] {
+        let agents = Agents::new();
+        let home = &agents.home;
+        assert_eq!(home.run(&["lock", "."]).code, Some(0));
+        let place = home.path(".local/state/agentctl").join(name);
+        fs::rename(&place, home.path("away")).expect("our folder");
+        symlink("/nowhere", &place).expect("a link");
+        let launch = &["launch", "claude-code", "-p", "hi", "--force"];
+        let dry = &["launch", "claude-code", "-p", "hi", "--dry-run"];
+        let calls = [(&["locks"][..], 1), (launch, 6), (dry, 6), (&["unlock", "."], 1)];
+        for (args, code) in calls {
+            let answer = home.run(args);
+            assert_eq!(answer.code, Some(code), "{answer:#?}");
+            let told = format!("{} is a link that leads nowhere", place.display());
+            assert!(answer.stderr.contains(&told), "{answer:#?}");
+        }
+        assert_eq!(agents.started(), 0);
+        fs::remove_file(&place).expect("our link");
+        fs::rename(home.path("away"), &place).expect("our folder");
+        refused(&home.run(launch), &["agentctl unlock"]);
+    }
+}
+
+/// `$1` is our program; the second directory is the first under another name.
+const MOUNTED: &str = r#"
+mkdir -p locked/sub alias
+"$1" lock locked >/dev/null || echo 'not locked'
+mount --bind locked alias || echo 'not mounted'
+for dir in alias alias/sub; do
+    "$1" launch claude-code -p hi --force --cwd "$dir"
+    echo "$dir $?"
+done
+"$1" lock alias
+echo "lock $?"
+"$1" unlock alias
+echo "unlock $?"
+"$1" unlock locked >/dev/null
+"$1" launch claude-code -p hi --cwd alias --dry-run >/dev/null
+echo "opened $?"
+"#;
+
+/// One directory that is mounted in two places is one.
+#[test]
+fn a_locked_directory_is_locked_by_whatever_name_it_is_mounted() {
+    let home = Home::new();
+    let _ = home.stand_in_command(); // puts the program there
+    let mut unshare = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        unshare.args(["--user", "--map-root-user"]);
+    }
+    unshare.args(["--mount", "sh", "-c", MOUNTED, "script"]).arg(home.program("agentctl"));
+    let programs = home.program("claude").parent().expect("a folder").display().to_string();
+    let path = format!("{programs}:/usr/bin:/bin:/usr/sbin:/sbin");
+    unshare.env_clear().env("HOME", home.path("")).env("PATH", path);
+    let answer = home.ask(unshare.current_dir(home.work()));
+    assert_eq!(answer.stdout, "alias 5\nalias/sub 5\nlock 5\nunlock 1\nopened 0\n", "{answer:#?}");
+    let locked = home.work().join("locked").display().to_string();
+    let told = format!("agentctl unlock {locked}` opens it");
+    assert_eq!(answer.stderr.matches(&told).count(), 4, "{answer:#?}");
+}
+
+/// A dry run says what a launch would say.
+#[test]
+fn a_dry_run_is_refused_where_a_launch_would_be() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let call = |more: &[&str]| home.run(&[&["launch", "claude-code", "-p", "hi"], more].concat());
+    let same = |more: &[&str]| {
+        let (dry, real) = (call(&[&["--dry-run"], more].concat()), call(more));
+        assert_eq!((dry.code, &dry.stderr, &*dry.stdout), (Some(5), &real.stderr, ""), "{dry:#?}");
+    };
+    assert_eq!(home.run(&["lock", ".", "--by", "ada"]).code, Some(0));
+    same(&[]);
+    same(&["--force"]);
+    assert_eq!(home.run(&["unlock", "."]).code, Some(0));
+    assert_eq!(call(&["--dry-run"]).code, Some(0));
+    let files = agents.files();
+    assert_eq!(files, [""; 0], "it leaves nothing");
+    assert_eq!(call(&["--key", "k"]).code, Some(0));
+    same(&[]);
+    assert_eq!(call(&["--dry-run", "--force"]).code, Some(0), "it may be shared");
+    assert_eq!(call(&["--dry-run", "--key", "k"]).code, Some(0), "nothing would be started");
 }
 
 /// What people write is shown, and steers no terminal.

@@ -18,6 +18,27 @@ fn fifo(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
 }
 
+/// An agent that leaves in the middle of its turn was not killed where its exit was seen.
+#[test]
+fn who_exits_in_the_middle_of_a_turn_was_not_killed() {
+    for code in [0, 7] {
+        let script = include_str!("hooks/agent.sh").replace("say assistant", ": say assistant");
+        let agents = Agents::with(&script);
+        agents.home.write("end", code.to_string());
+        agents.own();
+        let launched = agents.home.run(&["launch", "claude-code", "-p", "hi", "--wait", "--json"]);
+        let session = launched.json()["session"].clone();
+        let id = session["id"].as_str().expect("an id");
+        let told = format!("exited with code {code} in the middle of a turn");
+        assert_eq!((&session["state"], &session["exit_code"]), (&json!("died"), &json!(code)));
+        assert_eq!(session["outcome"], told, "{session:#}");
+        for words in [["status", id], ["wait", id]] {
+            let shown = agents.home.run(&words).stdout;
+            assert!(shown.contains(&told) && !shown.contains("killed"), "{shown}");
+        }
+    }
+}
+
 /// Writes the receipt of a stop under the name it should have; `more` is added.
 fn stop(agents: &Agents, start: u64, session: &str, more: Value) -> PathBuf {
     let mut value = json!({
