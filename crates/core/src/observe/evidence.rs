@@ -28,14 +28,14 @@ impl Survey<'_> {
             false => one.since,
         };
         let oldest = self.suspects.iter().map(earliest).min();
-        let from = match history {
-            History::All => Timestamp::MIN,
-            History::Since(at) => oldest.map_or(at, |oldest| oldest.min(at)),
-            History::Skip => match oldest {
-                Some(oldest) => oldest,
-                None => return,
-            },
+        let asked = match history {
+            History::All => Some(Timestamp::MIN),
+            History::Since(at) => Some(at),
+            History::Skip => None,
         };
+        if asked.is_none() && oldest.is_none() {
+            return;
+        }
         let listing = match self.agent.list(self.host, store) {
             Ok(listing) => listing,
             Err(why) => {
@@ -47,12 +47,14 @@ impl Survey<'_> {
         for trouble in listing.problems {
             self.problem(trouble.path, trouble.why);
         }
-        let from = from.saturating_sub(COARSE).unwrap_or(from);
-        let named = |one: &Live, id: &str| {
-            [&one.may_name, &one.resumed].iter().any(|name| name.as_deref() == Some(id))
+        let since = |at: Timestamp, from: Option<Timestamp>| {
+            from.is_some_and(|from| at >= from.saturating_sub(COARSE).unwrap_or(from))
         };
-        let named = |stub: &Stub| self.suspects.iter().any(|one| named(one, &stub.id));
-        let may_be = |stub: &Stub| stub.updated.max(stub.touched) >= from || named(stub);
+        let named = |stub: &Stub| self.suspects.iter().any(|one| one.may_go_on_with(&stub.id));
+        let may_be = |stub: &Stub| {
+            let touched = stub.updated.max(stub.touched);
+            since(stub.updated, asked) || since(touched, oldest) || named(stub)
+        };
         let stubs: Vec<Stub> = listing.stubs.into_iter().filter(may_be).collect();
         for stub in stubs {
             let same = |c: &&mut Candidate| c.store == store && c.is_of(&stub);

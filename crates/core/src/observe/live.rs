@@ -222,6 +222,11 @@ impl Live {
             || other.stores.iter().any(|store| self.uses(store))
     }
 
+    /// Its words name this session, or may have meant it.
+    pub(super) fn may_go_on_with(&self, id: &str) -> bool {
+        [&self.may_name, &self.resumed].iter().any(|name| name.as_deref() == Some(id))
+    }
+
     /// It may have written to this store at `last`.
     pub(super) fn may_hold(&self, store: &Path, last: Timestamp) -> bool {
         self.uses(store) && self.since <= last
