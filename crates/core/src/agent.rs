@@ -2,7 +2,7 @@
 
 mod claims;
 
-pub use claims::{About, Claim, Claims, Trail};
+pub use claims::{About, Claim, Claims, Trail, Untold};
 
 use crate::{
     control::{self, Leads, Question, Request, Target, Unheard},
@@ -254,9 +254,10 @@ pub trait Agent: Sync {
     fn may_resume(&self, _: &Program<'_>) -> bool {
         false
     }
-    /// A session may be one of this directory, by its place alone.
-    fn may_be_of(&self, _: &Stub, _: &Path) -> bool {
-        true
+    /// Whether a process that works here goes on with this session if it is the newest, where its place alone
+    /// tells.
+    fn goes_on_here(&self, _: &Stub, _cwd: &Path) -> Option<bool> {
+        None
     }
     /// A variable, and its value, that every process carries which a tool of the agent started.
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {

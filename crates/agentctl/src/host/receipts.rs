@@ -1,5 +1,5 @@
-//! Our receipts, read with suspicion: a file that is no receipt is passed over, whatever is in it. One that has the name
-//! of a receipt of ours and was destroyed is told, for what was in it is lost.
+//! Our receipts, read with suspicion: a file that is no receipt is passed over, whatever is in it. Where something else has
+//! the name of a receipt of ours, that is told, for what was in it is lost.
 
 #[cfg(target_os = "linux")]
 use super::linux::boot;
@@ -19,11 +19,12 @@ use rustix::{
     fs::{FlockOperation, flock},
     io::Errno,
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
-    fs, io,
+    fs::{self, DirEntry},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -100,16 +101,14 @@ impl Receipts {
         now: Timestamp,
         kernel: &dyn Kernel,
     ) -> Option<Launched> {
-        // A receipt under another name than its own was put there by somebody else.
         let named = |one: &Launched| stem.file_name().is_some_and(|name| *name == *one.launch);
         let own = |one: &Launched| one.schema == SCHEMA && named(one);
         let [json, exit] = ["json", "exit"].map(|kind| stem.with_extension(kind));
-        let Some(mut launch) = self.read_one::<Launched>(&json).filter(own) else {
+        let Some(mut launch) = self.read_one::<Launched>(&json, own) else {
             self.unfinished(&json, group, now);
             return None;
         };
-        let exit = self.read_one::<Exit>(&exit);
-        launch.exit = exit.filter(|exit| exit.schema == SCHEMA);
+        launch.exit = self.read_one::<Exit>(&exit, |exit| exit.schema == SCHEMA);
         // Few are stale: only of those the kernel is asked.
         if launch.is_stale(now, false) && !is_alive(&launch, kernel) {
             self.goes(group, "its process is gone, and its time is over");
@@ -122,8 +121,8 @@ impl Receipts {
     fn stop(&mut self, path: &Path, group: &[PathBuf], now: Timestamp) -> Option<Stopped> {
         let name = |stop: &Stopped| stop_name(&stop.process);
         let named = |stop: &Stopped| path.file_name().is_some_and(|own| *own == *name(stop));
-        let found = self.read_one::<Stopped>(path);
-        match found.filter(|stop| stop.schema == SCHEMA && named(stop)) {
+        let own = |stop: &Stopped| stop.schema == SCHEMA && named(stop);
+        match self.read_one::<Stopped>(path, own) {
             Some(stop) if stop.is_stale(now) => self.goes(group, "its time is over"),
             Some(stop) => return Some(stop),
             None => self.unfinished(path, group, now),
@@ -146,13 +145,22 @@ impl Receipts {
         self.stale.extend(group.iter().map(|path| (path.clone(), why)));
     }
 
-    /// The receipt in a file; where it is one that was destroyed, that is noted.
-    fn read_one<T: DeserializeOwned>(&mut self, path: &Path) -> Option<T> {
-        let read = read::whole(path);
-        let why =
-            read.as_ref().err().filter(|_| is_ours(path)).and_then(|why| destroyed(path, why));
+    /// The receipt in a file, if it is the one that we gave this name; where another thing has that name, it is noted
+    /// that ours is lost.
+    fn read_one<T: DeserializeOwned>(
+        &mut self,
+        path: &Path,
+        own: impl Fn(&T) -> bool,
+    ) -> Option<T> {
+        let (found, why) = match read::whole(path) {
+            Ok(one) if own(&one) => (Some(one), None),
+            Ok(_) => (None, Some("it is of another name or version".to_owned())),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => (None, None),
+            Err(why) => (None, Some(why.to_string())),
+        };
+        let why = why.filter(|_| is_ours(path));
         self.lost.extend(why.map(|why| (path.to_owned(), why)));
-        read.ok()
+        found
     }
 
     /// What became of the hooks of a launch.
@@ -160,20 +168,16 @@ impl Receipts {
         let Some(hooks) = &launch.hooks else { return Runs::default() };
         let mut run = |name: HookName| {
             let path = stem.with_extension(name.name());
-            let is_there = fs::symlink_metadata(&path).is_ok();
-            let ran = self.read_one::<Ran>(&path);
-            match ran.filter(|ran| ran.schema == SCHEMA) {
+            let ran = self.read_one::<Ran>(&path, |ran| ran.schema == SCHEMA);
+            let damage = self.lost.last().filter(|(lost, _)| *lost == path).cloned();
+            match ran {
                 Some(Ran { end: Some(end), at, by, schema }) => {
                     Run::Ended(Ran { end: None, at, by, schema }, end)
                 }
                 Some(ran) if lives(&ran.by, kernel) => Run::Running(ran),
                 Some(ran) => Run::Lost(ran),
                 // Whatever lies there keeps everybody from running it.
-                None if is_there => {
-                    let why = read::whole::<Ran>(&path).err().map(|why| why.to_string());
-                    let why = why.unwrap_or_else(|| "it is of another version".to_owned());
-                    Run::Damaged(path, why)
-                }
+                None if let Some((path, why)) = damage => Run::Damaged(path, why),
                 None => match name {
                     HookName::OnCreate => Run::NotRun,
                     HookName::OnComplete if hooks.on_complete.is_none() => Run::NotRun,
@@ -194,7 +198,8 @@ impl Receipts {
         let why = entries.as_ref().err().filter(|_| is_there);
         self.lost.extend(why.map(|why| (dir.to_owned(), why.to_string())));
         let entries = entries.into_iter().flatten().flatten().flatten();
-        for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir())) {
+        let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_dir());
+        for entry in entries.filter(|entry| is_file(entry) || is_ours(&entry.path())) {
             let name = entry.file_name().to_string_lossy().into_owned();
             let stem = name.split('.').next().unwrap_or_default();
             groups.entry(stem.to_owned()).or_default().push(entry.path());
@@ -224,30 +229,6 @@ fn lives(key: &ProcKey, kernel: &dyn Kernel) -> bool {
         return false;
     }
     kernel.began(key.pid, key.start).map_or(true, |found| found.is_some())
-}
-
-/// Why a file that was whole once, for we write none otherwise, cannot be read; none where it is another's, or of a
-/// later version.
-fn destroyed(path: &Path, why: &io::Error) -> Option<String> {
-    let parsed = why.get_ref().and_then(|why| why.downcast_ref::<serde_json::Error>());
-    let lost = match parsed {
-        Some(why) => !(why.is_data() && is_later(path)),
-        // Where nothing is, nothing is lost; a link was put there by somebody else, as was what we refuse ourselves.
-        None => why
-            .raw_os_error()
-            .map(Errno::from_raw_os_error)
-            .is_some_and(|why| why != Errno::NOENT && why != Errno::LOOP),
-    };
-    lost.then(|| why.to_string())
-}
-
-/// It says itself that its shape has another number than ours.
-fn is_later(path: &Path) -> bool {
-    #[derive(Deserialize)]
-    struct Shape {
-        schema: u32,
-    }
-    read::whole::<Shape>(path).is_ok_and(|shape| shape.schema != SCHEMA)
 }
 
 /// The receipt in a file, if one is in it.

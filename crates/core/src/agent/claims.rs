@@ -71,10 +71,21 @@ pub struct Claims {
     pub claims: Vec<Claim>,
     /// What could not be read.
     pub problems: Vec<Trouble>,
-    /// Claims that tell nothing, by the pid that their file is named after: a problem if that one lives.
-    pub untold: Vec<(u32, Trouble)>,
+    /// Claims that tell nothing.
+    pub untold: Vec<Untold>,
     /// Not even who claims something could be read.
     pub closed: bool,
+}
+
+/// A claim of which nothing can be read: a problem if its process lives.
+#[derive(Debug)]
+pub struct Untold {
+    /// The process that its file is named after.
+    pub pid: u32,
+    /// Nothing is in it yet, or any more.
+    pub empty: bool,
+    /// Where it is, and what is wrong.
+    pub trouble: Trouble,
 }
 
 impl Claims {

@@ -51,10 +51,10 @@ impl Survey<'_> {
         for process in likely {
             let key = table.key(process);
             let begun = table.since(process.start).saturating_add(YOUNG).unwrap_or(Timestamp::MAX);
-            let named = claims.untold.iter().find(|(pid, _)| *pid == process.pid);
-            let named = named.filter(|_| begun < table.taken);
-            if let Some((_, trouble)) = named {
-                self.problem(trouble.path.clone(), &trouble.why);
+            let named = claims.untold.iter().find(|one| one.pid == process.pid);
+            let named = named.filter(|one| !one.empty || begun < table.taken);
+            if let Some(one) = named {
+                self.problem(one.trouble.path.clone(), &one.trouble.why);
             }
             match self.live.iter_mut().find(|one| one.key == key) {
                 Some(one) => one.untold |= named.is_some() || claims.closed && one.uses(store),
@@ -192,8 +192,11 @@ impl Survey<'_> {
         }
         let Ok(table) = self.host.table() else { return };
         let role = claim.about.role.or(launched).or(role);
+        // What it wrote down itself is by the clock of then, as its record is: a clock may be set since.
+        let since = table.since(key.start);
+        let since = claim.about.started.map_or(since, |started| started.min(since));
         let holder = Holder {
-            since: table.since(key.start),
+            since,
             role,
             shared: role == Some(Role::Server),
             halted: false,

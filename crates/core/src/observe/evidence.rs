@@ -278,7 +278,7 @@ impl Survey<'_> {
                 (Ground::Named, is(&process.may_name)),
                 (Ground::Wrote, here && may(written)),
                 (Ground::Untold, (process.untold || unclear && here) && may(Timestamp::MAX)),
-                (Ground::Resumed, here && later && is(&process.resumed)),
+                (Ground::Resumed, later && is(&process.resumed)),
             ];
             grounds.into_iter().find_map(|(ground, speaks)| speaks.then_some(ground))
         };

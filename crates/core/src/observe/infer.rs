@@ -210,13 +210,15 @@ impl Survey<'_> {
         let cwd = process.works_in().filter(|_| process.may_resume && !ours)?;
         let stores = self.stores.iter().filter(|store| process.uses(store));
         let listed = |store: &PathBuf| self.agent.list(self.host, store).unwrap_or_default().stubs;
-        let older = |stub: &Stub| stub.updated < process.since && self.agent.may_be_of(stub, cwd);
+        let elsewhere = |stub: &Stub| self.agent.goes_on_here(stub, cwd) == Some(false);
+        let older = |stub: &Stub| stub.updated < process.since && !elsewhere(stub);
         let mut older: Vec<Stub> = stores.flat_map(listed).filter(older).collect();
         older.sort_by_key(|stub| Reverse(stub.updated));
         let there = |stub: &Stub| {
             let Ok(record) = self.agent.read(self.host, stub, Depth::Glance) else { return false };
-            let own = record.cwd.is_none_or(|own| self.host.resolve(&own) == cwd);
-            own && record.parent.is_none()
+            let told = self.agent.goes_on_here(stub, cwd);
+            let own = || record.cwd.is_none_or(|own| self.host.resolve(&own) == cwd);
+            told.unwrap_or_else(own) && record.parent.is_none()
         };
         older.into_iter().find(there).map(|stub| stub.id)
     }

@@ -32,7 +32,7 @@ pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
     let elder = |first: &Process| start < first.start;
     let older = table.process(1).is_some_and(elder);
     let unseen = nested && (older || last_pid().is_some_and(|last| last < pid));
-    unseen.then(|| format!("pid {pid} was never one of this container's"))
+    unseen.then(|| format!("pid {pid} as it was written down is none of this container's"))
 }
 
 /// Starts are told by the clock of whoever asks.

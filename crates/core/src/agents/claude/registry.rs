@@ -4,7 +4,7 @@
 //! value with the tail of the old one behind it.
 
 use crate::{
-    agent::{About, Claim, Claims, Trail, Trouble},
+    agent::{About, Claim, Claims, Trail, Trouble, Untold},
     agents::json,
     evidence::{Need, Role, Say},
     host::{self, Host},
@@ -34,7 +34,9 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
     for entry in &entries {
         let Some(name) = entry.name.strip_suffix(".json") else { continue };
         let (path, pid) = (dir.join(&entry.name), name.parse::<u32>().ok());
-        let why = match registered(host, &path) {
+        let word = registered(host, &path);
+        let empty = matches!(word, Ok(Word::Empty));
+        let why = match word {
             Ok(Word::Nothing) => continue,
             Ok(Word::File(file)) if is_bystander(&file) => continue,
             Ok(Word::File(file)) => match claim(path.clone(), &file) {
@@ -51,7 +53,8 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
                 why.to_string()
             }
         };
-        found.untold.extend(pid.map(|pid| (pid, Trouble { path, why })));
+        let trouble = Trouble { path, why };
+        found.untold.extend(pid.map(|pid| Untold { pid, empty, trouble }));
     }
     Ok(found)
 }

@@ -89,8 +89,8 @@ impl Agent for Pi {
         matches!(program.comm, "pi" | "pi-rpc")
     }
 
-    fn may_be_of(&self, stub: &Stub, cwd: &Path) -> bool {
-        store::may_be_of(&stub.path, cwd)
+    fn goes_on_here(&self, stub: &Stub, cwd: &Path) -> Option<bool> {
+        store::goes_on_here(&stub.path, cwd)
     }
 
     fn may_join(&self, record: &Record, since: Timestamp, _: Option<Role>) -> bool {

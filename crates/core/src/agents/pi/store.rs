@@ -107,11 +107,11 @@ fn folder(cwd: &Path) -> String {
     format!("--{}--", path.replace(['/', '\\', ':'], "-"))
 }
 
-/// A session in this file may be one of this directory: a flat folder holds those of all.
-pub(super) fn may_be_of(path: &Path, cwd: &Path) -> bool {
-    let name = path.parent().and_then(|dir| dir.file_name()?.to_str()).unwrap_or_default();
+/// A folder of one directory's sessions is that of every directory whose name is written so; a flat one is of all.
+pub(super) fn goes_on_here(path: &Path, cwd: &Path) -> Option<bool> {
+    let name = path.parent()?.file_name()?.to_str()?;
     let named = name.starts_with("--") && name.ends_with("--");
-    !named || name == folder(cwd)
+    named.then(|| name == folder(cwd))
 }
 
 /// The first line of a session; null before it is written, for the file is made a moment earlier.
