@@ -259,6 +259,10 @@ pub trait Agent: Sync {
     fn goes_on_here(&self, _: &Stub, _cwd: &Path) -> Option<bool> {
         None
     }
+    /// A process that works in `cwd` may go on with the newest session of a directory.
+    fn shares(&self, own: &Path, cwd: &Path) -> bool {
+        own == cwd
+    }
     /// A variable, and its value, that every process carries which a tool of the agent started.
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {
         None

@@ -352,7 +352,7 @@ fn quoted(path: &Path) -> String {
 fn alive(process: &ProcKey) -> String {
     let ProcKey { pid, start, .. } = process;
     let fields = format!("sed 's/.*) //' /proc/{pid}/stat | cut -d ' ' -f 1,18,20");
-    format!("{fields} | grep -v '^[ZX] 1 ' | grep ' {start}$'")
+    format!("{fields} | grep -v '^[ZX] [01] ' | grep ' {start}$'")
 }
 
 #[cfg(test)]

@@ -128,6 +128,9 @@ const LINES: &[Line] = &[
             "a_machine_that_shows_no_locks",
             "a_machine_that_hides_the_processes_of_others",
             "a_lock_that_an_innocent_took",
+            "an_agent_in_a_container",
+            "an_agent_outside_of_the_container",
+            "a_proc_of_another_namespace",
         ],
         "",
     ),
@@ -162,6 +165,9 @@ fn played(test: &str) -> &'static [&'static str] {
         | "a_file_of_ours_that_nobody_may_read_or_that_is_none"
         | "a_file_of_ours_of_a_session_that_has_ended" => &["claude-code", "pi"],
         "all_kinds_in_one_directory"
+        | "an_agent_in_a_container"
+        | "an_agent_outside_of_the_container"
+        | "a_proc_of_another_namespace"
         | "daemons_that_race"
         | "hundreds_of_old_files_of_ours"
         | "our_files_on_a_full_disk"

@@ -11,6 +11,7 @@ mod stat;
 mod uses;
 
 pub(super) use process::{Door, boot, key_of};
+pub(super) use spaces::is_ours;
 
 use super::Refused;
 use agentctl_core::{
@@ -101,7 +102,7 @@ impl Kernel for Proc {
             Err(Refused::Untold(why)) => return Err(CannotTell(why)),
         }
         let table = self.table()?;
-        match spaces::below(table, pid, ticks) {
+        match spaces::below(table, pid, ticks)? {
             Some(below) => Ok(Some(below)),
             None => spaces::beyond(table, pid, ticks).map_or(Ok(None), |why| Err(CannotTell(why))),
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Refused, Waited,
-    linux::{Door, boot},
+    linux::{Door, boot, is_ours},
 };
 use agentctl_core::ident::ProcKey;
 use rustix::{
@@ -29,6 +29,7 @@ impl Handle {
         if boot().map_err(|why| Refused::Untold(why.0))? != key.boot {
             return Err(Refused::Rebooted);
         }
+        is_ours().map_err(|why| Refused::Untold(why.0))?;
         let pid = i32::try_from(key.pid).ok().and_then(Pid::from_raw).ok_or(Refused::Gone)?;
         let fd = pidfd_open(pid, PidfdFlags::empty()).map_err(|why| match why {
             Errno::SRCH => Refused::Gone,

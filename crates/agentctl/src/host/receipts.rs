@@ -228,7 +228,8 @@ fn lives(key: &ProcKey, kernel: &dyn Kernel) -> bool {
     if boot().is_ok_and(|boot| boot != key.boot) {
         return false;
     }
-    kernel.began(key.pid, key.start).map_or(true, |found| found.is_some())
+    let began = kernel.began(key.pid, key.start);
+    began.map_or_else(|_| !kernel.is_over(key), |found| found.is_some())
 }
 
 /// The receipt in a file, if one is in it.

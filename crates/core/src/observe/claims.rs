@@ -135,16 +135,16 @@ impl Survey<'_> {
     /// has its machine's behind it.
     fn is_stranger(&self, key: &ProcKey) -> bool {
         let card = self.agent.card();
-        let named = |comm: &str| self.agent.may_be(comm) || comm.starts_with(card.binary);
-        let Some(process) = self.host.table().ok().and_then(|table| table.of(key)) else {
-            return true;
-        };
+        // One that began since the pass has no name yet.
+        let process = self.host.table().ok().and_then(|table| table.of(key));
+        let comm = process.map_or("", |process| process.comm.as_str());
         let launched = |one: &Launched| one.process.as_ref() == Some(key) && one.agent == card.name;
         let runs = |exe: PathBuf| {
-            let program = Program { comm: &process.comm, exe: Some(&exe), argv: &[] };
+            let program = Program { comm, exe: Some(&exe), argv: &[] };
             self.agent.part(&program).is_some()
         };
-        let known = named(&process.comm) || self.host.launches().iter().any(launched);
+        let named = self.agent.may_be(comm) || comm.starts_with(card.binary);
+        let known = named || self.host.launches().iter().any(launched);
         !known && !self.host.exe(key).is_ok_and(runs)
     }
 

@@ -206,8 +206,7 @@ impl Survey<'_> {
 
     /// The session of its directory that was written last before it began.
     fn newest_before(&self, process: &Live) -> Option<String> {
-        let ours = process.launch.is_some() && !self.is_within(process); // we know what we told it
-        let cwd = process.works_in().filter(|_| process.may_resume && !ours)?;
+        let cwd = process.works_in().filter(|_| process.may_resume && !self.is_ours(process))?;
         let stores = self.stores.iter().filter(|store| process.uses(store));
         let listed = |store: &PathBuf| self.agent.list(self.host, store).unwrap_or_default().stubs;
         let elsewhere = |stub: &Stub| self.agent.goes_on_here(stub, cwd) == Some(false);
@@ -217,10 +216,18 @@ impl Survey<'_> {
         let there = |stub: &Stub| {
             let Ok(record) = self.agent.read(self.host, stub, Depth::Glance) else { return false };
             let told = self.agent.goes_on_here(stub, cwd);
-            let own = || record.cwd.is_none_or(|own| self.host.resolve(&own) == cwd);
-            told.unwrap_or_else(own) && record.parent.is_none()
+            let own = |own: PathBuf| self.agent.shares(&self.host.resolve(&own), cwd);
+            told.unwrap_or_else(|| record.cwd.is_none_or(own)) && record.parent.is_none()
         };
         older.into_iter().find(there).map(|stub| stub.id)
+    }
+
+    /// We launched it, and know what we told it.
+    fn is_ours(&self, process: &Live) -> bool {
+        let name = self.agent.card().name;
+        let own =
+            |one: &Launched| process.launch.as_ref() == Some(&one.launch) && one.agent == name;
+        self.host.launches().iter().any(own) && !self.is_within(process)
     }
 
     fn may_join(&self, record: &Record, process: &Live) -> bool {

@@ -1,6 +1,6 @@
 //! The one pass over the process table.
 
-use super::stat::Line;
+use super::{spaces, stat::Line};
 use agentctl_core::host::{CannotTell, Process, Table, Told};
 use jiff::{SignedDuration, Timestamp};
 use rustix::{
@@ -28,6 +28,7 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
 /// Every process that runs a program, or did, sorted by pid.
 pub(super) fn table(boot: &str) -> Told<Table> {
+    spaces::is_ours()?;
     let proc = open_dir(CWD, c"/proc").map_err(|why| untold("/proc", why))?;
     let taken = timestamp(clock_gettime(ClockId::Realtime));
     let booted = booted();

@@ -1,19 +1,34 @@
 //! What a pid and a start mean that were written down in another namespace of pids or of time.
 
 use agentctl_core::{
-    host::{Process, Table},
+    host::{CannotTell, Process, Table, Told},
     ident::ProcKey,
 };
+use rustix::process::getpid;
 use std::fs;
 
 /// The first namespace of pids, which sees all others. The kernel gives it this number.
 const FIRST: &str = "pid:[4026531836]";
 
+/// Pids in `/proc` are those by which signals are sent. After a namespace was made and `/proc` was not mounted anew, they
+/// are of another one.
+pub(in crate::host) fn is_ours() -> Told<()> {
+    let own = getpid().as_raw_nonzero().to_string();
+    match fs::read_link("/proc/self") {
+        Ok(shown) if *shown == *own => Ok(()),
+        Ok(_) => Err(CannotTell("/proc shows the pids of another namespace".to_owned())),
+        Err(why) => Err(CannotTell(format!("/proc/self: {why}"))),
+    }
+}
+
 /// Whoever has this pid in a namespace below ours, as in a container, and began then.
-pub(super) fn below(table: &Table, pid: u32, start: u64) -> Option<ProcKey> {
+pub(super) fn below(table: &Table, pid: u32, start: u64) -> Told<Option<ProcKey>> {
     let begun = table.processes.iter().filter(|one| one.start == start && !one.zombie);
     let mut same = begun.filter(|one| one.pid != pid && own_pid(one.pid) == Some(pid));
-    same.next().map(|process| table.key(process))
+    match (same.next(), same.next()) {
+        (Some(_), Some(_)) => Err(CannotTell(format!("two containers have a pid {pid} of then"))),
+        (only, _) => Ok(only.map(|process| table.key(process))),
+    }
 }
 
 /// The pid by which a process knows itself.

@@ -4,6 +4,7 @@ use super::{
     Scene,
     cast::{ALL, Kind, REAL},
     each, ours, planted,
+    player::enclosing,
     scene::Heir,
     situation,
     stores::{ended, works},
@@ -101,6 +102,28 @@ fn an_agent_outside_of_the_container() {
             let said = scene.said().expect("it is listed");
             assert_eq!(said, Said::new("unknown", None));
         }
+    });
+}
+
+/// A namespace was made and `/proc` not mounted anew: its pids are not those that signals go to.
+#[test]
+fn a_proc_of_another_namespace() {
+    each(&[Kind::Claude], |kind| {
+        let mut scene = Scene::new(kind);
+        scene.innocent(None);
+        let id = scene.id.clone();
+        let ask = |words: &[&str]| {
+            let mut command = enclosing(&scene.place.agentctl(words));
+            command.output().expect("util-linux")
+        };
+        let list = ask(&["list", "--since", "all", "--json"]);
+        let list: serde_json::Value = serde_json::from_slice(&list.stdout).expect("JSON");
+        let rows = list["sessions"].as_array().expect("sessions").iter();
+        let state = rows.filter(|row| row["id"] == *id).map(|row| row["state"].clone());
+        assert_eq!(state.collect::<Vec<_>>(), ["unknown"], "{list:#}");
+        let stopped = ask(&["stop", &id, "--force", "--grace", "100ms"]);
+        assert!(!stopped.status.success(), "{stopped:?}");
+        works(&scene);
     });
 }
 

@@ -14,6 +14,10 @@ use std::{
     process::Command,
 };
 
+/// A claim is so much older than the moment it is made for: longer than a throwaway id lasts, and older than the capture's
+/// first line.
+pub(super) const SETTLED: SignedDuration = SignedDuration::from_secs(15);
+
 /// The directories below `/home/dev/work` in which captures were made.
 const DIRS: [&str; 4] = ["api", "web", "demo", "ws"];
 
@@ -203,7 +207,7 @@ pub(super) fn claim_since(
         None => "{}".to_owned(),
     };
     let mut value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let written = then - SignedDuration::from_secs(15); // longer than a throwaway id lasts
+    let written = then - SETTLED;
     let more = match kind {
         Kind::Claude => json!({"pid": pid, "procStart": start.to_string(),
             "startedAt": written.as_millisecond()}),

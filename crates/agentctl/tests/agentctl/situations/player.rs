@@ -52,35 +52,18 @@ impl Player {
         Self { child: Some(child), process }
     }
 
-    /// Starts one in a namespace of pids of its own, and says by which pid it knows itself.
-    pub(super) fn enclosed(command: &Command, name: &str, user: Option<u32>) -> (Self, u32) {
-        let mut outside = Command::new("unshare");
-        outside.args(["--pid", "--fork", "--kill-child"]);
-        if let Some(user) = user {
-            outside.args([
-                "setpriv",
-                "--clear-groups",
-                &format!("--reuid={user}"),
-                &format!("--regid={user}"),
-            ]);
-        }
-        outside.arg(command.get_program());
-        outside.args(command.get_args()).stdin(Stdio::piped()).stdout(Stdio::null());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => outside.env(name, value),
-                None => outside.env_remove(name),
-            };
-        }
-        let dir = command.get_current_dir().expect("it has one");
-        let child = outside.current_dir(dir).spawn().expect("util-linux");
+    /// Starts one in a namespace of pids of its own, where it is the first.
+    pub(super) fn enclosed(command: &Command, name: &str) -> Self {
+        let mut outside = enclosing(command);
+        let child =
+            outside.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("util-linux");
         let process = until("player", || {
             let children = format!("/proc/{0}/task/{0}/children", child.id());
             let pid = fs::read_to_string(children).ok()?.trim_end().parse().ok()?;
             let comm = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
             Process::of(pid).filter(|_| comm.trim_end() == name)
         });
-        (Self { child: Some(child), process }, 1)
+        Self { child: Some(child), process }
     }
 
     /// One that others started.
@@ -112,6 +95,24 @@ impl Drop for Player {
             let _ = child.wait();
         }
     }
+}
+
+/// The same call in a namespace of pids of its own, which sees the `/proc` of ours. As `unshare` needs rights that others
+/// have not, the user is changed inside.
+pub(super) fn enclosing(command: &Command) -> Command {
+    let mut outside = Command::new("unshare");
+    outside.args(["--pid", "--fork", "--kill-child"]).arg(command.get_program());
+    outside.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outside.env(name, value),
+            None => outside.env_remove(name),
+        };
+    }
+    if let Some(dir) = command.get_current_dir() {
+        outside.current_dir(dir);
+    }
+    outside
 }
 
 /// The same for a player whom no signal ends but a kill: each that is sent to him can be seen to wait.

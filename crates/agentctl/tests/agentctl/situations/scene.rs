@@ -12,6 +12,7 @@ use crate::{
     kills::{Process, now, until},
 };
 use agentctl_testkit::sandbox::Gate;
+use jiff::Timestamp;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -114,12 +115,18 @@ impl Scene {
     /// knows.
     pub(crate) fn enclose(&mut self) {
         self.holder.end();
-        let part = self.kind.part();
-        let mut command = playing(&self.place, part, None);
-        command.current_dir(self.place.work());
-        let (holder, pid) = Player::enclosed(&command, part.program, self.place.user());
-        self.holder = holder;
-        planted::claim(&self.place, self.kind, Process { pid, ..self.holder.process });
+        let (part, work) = (self.kind.part(), self.place.work());
+        let mut inside = playing(&self.place, part, None);
+        if let Some(user) = self.place.user() {
+            let (program, args) = (inside.get_program().to_owned(), inside.get_args());
+            let args: Vec<_> = args.map(ToOwned::to_owned).collect();
+            inside = self.place.command("setpriv");
+            inside.args(["--clear-groups", &format!("--reuid={user}"), &format!("--regid={user}")]);
+            inside.arg(program).args(args);
+        }
+        self.holder = Player::enclosed(inside.current_dir(work), part.program);
+        let process = Process { pid: 1, ..self.holder.process };
+        planted::claim_since(&self.place, self.kind, process, Timestamp::now() + planted::SETTLED);
     }
 
     /// Starts a process that is nobody's agent; it keeps this file locked.

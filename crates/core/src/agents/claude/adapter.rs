@@ -4,6 +4,7 @@ use super::{fork, known, launch, messages, registry, store, transcript, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::json,
+    agents::words::id_behind,
     control::{Leads, Target},
     evidence::{Record, Role, Turn},
     host::Host,
@@ -55,6 +56,11 @@ impl Agent for Claude {
             None => matches!(program.comm, "claude" | "claude.exe"),
         };
         is_claude.then(|| part_of(program.argv))
+    }
+
+    /// Until it has written itself down, and where that is lost.
+    fn may_name(&self, program: &Program<'_>) -> Option<String> {
+        id_behind(program.argv, &["--resume", "-r", "--session-id"])
     }
 
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {

@@ -22,6 +22,8 @@ const LIMIT: usize = 64 << 10;
 /// `--continue` first writes a throwaway id and corrects it within 0.2 s.
 const SETTLES: SignedDuration = SignedDuration::from_millis(1000);
 
+const ANOTHER: &str = "it names another process than it is named after";
+
 /// Every registry file of a store.
 pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
     let dir = store.join("sessions");
@@ -40,11 +42,16 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
             Ok(Word::Nothing) => continue,
             Ok(Word::File(file)) if is_bystander(&file) => continue,
             Ok(Word::File(file)) => match claim(path.clone(), &file) {
-                Some(claim) if is_of(&claim, pid) => {
+                Some(claim) if pid.is_none() || process(&claim) == pid => {
                     found.claims.push(claim);
                     continue;
                 }
-                Some(_) => "it names another process than it is named after".to_owned(),
+                Some(claim) => {
+                    let trouble = Trouble { path: path.clone(), why: ANOTHER.to_owned() };
+                    let other = process(&claim).map(|pid| Untold { pid, empty, trouble });
+                    found.untold.extend(other);
+                    ANOTHER.to_owned()
+                }
                 None => "it names no session and process that could be checked".to_owned(),
             },
             Ok(Word::Empty) => "it is empty".to_owned(),
@@ -97,11 +104,11 @@ fn is_bystander(file: &Value) -> bool {
     matches!(json::text(file, "kind"), Some("daemon" | "daemon-worker"))
 }
 
-/// The file is named after the process that it speaks of.
-fn is_of(claim: &Claim, named: Option<u32>) -> bool {
+/// The process that a file speaks of.
+fn process(claim: &Claim) -> Option<u32> {
     match claim.trail {
-        Trail::Process { pid, .. } => named.is_none_or(|named| named == pid),
-        Trail::Flock(_) | Trail::Known(_) | Trail::Server { .. } => false,
+        Trail::Process { pid, .. } => Some(pid),
+        Trail::Flock(_) | Trail::Known(_) | Trail::Server { .. } => None,
     }
 }
 

@@ -70,8 +70,15 @@ impl Agent for Gemini {
     }
 
     fn may_resume(&self, program: &Program<'_>) -> bool {
-        let resumes = |word: &String| matches!(word.split('=').next(), Some("--resume" | "-r"));
-        words(program.argv).is_some_and(|words| words.iter().any(resumes))
+        let Some(words) = words(program.argv) else { return false };
+        let next = words.iter().skip(1).map(String::as_str).chain([""]);
+        words.iter().zip(next).any(|(word, next)| match word.split_once('=') {
+            Some((flag, value)) => matches!(flag, "--resume" | "-r") && value == "latest",
+            None => {
+                let newest = matches!(next, "" | "latest") || next.starts_with('-');
+                matches!(word.as_str(), "--resume" | "-r") && newest
+            }
+        })
     }
 
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {

@@ -88,6 +88,11 @@ impl Agent for OpenCode {
         words.has(&["--continue", "-c"]) && !words.has(&["--fork"])
     }
 
+    /// 1.18.33 goes on with the newest of the project, which may be a directory above or below.
+    fn shares(&self, own: &Path, cwd: &Path) -> bool {
+        own.starts_with(cwd) || cwd.starts_with(own)
+    }
+
     /// A `run` makes its session as it starts; a terminal makes one without the rules of a `run`, at
     /// its first prompt.
     fn may_join(&self, record: &Record, since: Timestamp, role: Option<Role>) -> bool {

@@ -86,7 +86,8 @@ impl Agent for Pi {
 
     /// It erases its arguments as it starts.
     fn may_resume(&self, program: &Program<'_>) -> bool {
-        matches!(program.comm, "pi" | "pi-rpc")
+        let told = |word: &String| matches!(word.as_str(), "-c" | "--continue");
+        matches!(program.comm, "pi" | "pi-rpc") || program.argv.iter().any(told)
     }
 
     fn goes_on_here(&self, stub: &Stub, cwd: &Path) -> Option<bool> {
