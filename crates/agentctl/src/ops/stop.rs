@@ -143,7 +143,9 @@ pub(crate) fn name_of(session: &Session) -> String {
 
 /// Live sessions, of these groups or all, and what could not be read.
 pub(crate) fn live(here: &Here, groups: &[String]) -> (Vec<Session>, Vec<Problem>) {
-    let found = list::list(here, &everything(groups));
+    // Which group it is in a receipt says: who is in one that is lost may be meant.
+    let ask = everything(groups);
+    let found = if groups.is_empty() { list::list(here, &ask) } else { list::told(here, &ask) };
     // Idle in a server there is nothing to end.
     let rests = |session: &Session| session.shared && session.state == StateName::Idle;
     let live = found.sessions.into_iter().filter(|session| session.live && !rests(session));

@@ -4,6 +4,7 @@ use crate::home::{
     Agents, Answer, Home, PROJECT,
     lines::{id, prompt},
     other_user,
+    receipts::LAUNCHES,
 };
 use crate::kills::until;
 use rustix::process::{Pid, Signal, kill_process};
@@ -72,6 +73,21 @@ fn a_group_is_stopped_and_then_all() {
     assert_eq!((stopped.code, &ended(&stopped)[0].0), (Some(0), &other));
     let nobody = agents.home.run(&["stop", "--all", "--json"]);
     assert_eq!((nobody.code, nobody.json()["stopped"].clone()), (Some(0), json!([])));
+}
+
+/// Who is in a group is written in receipts alone.
+#[test]
+fn a_group_whose_receipt_is_lost_is_not_taken_for_empty() {
+    let agents = Agents::new();
+    let one = agents.one("a", &["--group", "g"]);
+    let dir = agents.home.path(LAUNCHES);
+    let receipts = fs::read_dir(&dir).expect("our folder").flatten().map(|entry| entry.path());
+    let receipt = receipts.into_iter().find(|path| path.extension().is_some_and(|e| e == "json"));
+    fs::write(receipt.expect("a receipt"), "").expect("our file");
+    let stopped = agents.home.run(&["stop", "--all", "--group", "g", "--json"]);
+    let answer = stopped.json();
+    assert_eq!((stopped.code, answer["problems"].as_array().map(Vec::len)), (Some(8), Some(1)));
+    assert_eq!(agents.live(), [one]);
 }
 
 #[test]
