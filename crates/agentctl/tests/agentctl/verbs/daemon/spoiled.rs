@@ -67,6 +67,9 @@ fn who_hangs_is_not_who_the_file_names() {
     fs::write(home.path(".local/state/agentctl/daemon.lock"), &spoiled()[2]).expect("a file");
     let (code, told) = status(home);
     assert_eq!((code, pid(&told)), (Some(8), u64::from(daemon.pid())), "{told:#}");
+    let message = told["problems"][0]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("does not answer"), "{told:#}");
+    assert!(!message.contains("No such file"), "that is the forged one: {told:#}");
     let stop = home.run(&["daemon", "stop"]);
     assert_eq!(stop.code, Some(7), "{stop:#?}");
     assert!(stop.stderr.contains(&format!("(process {})", daemon.pid())), "{stop:#?}");
