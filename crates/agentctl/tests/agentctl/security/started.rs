@@ -35,7 +35,7 @@ fn dump(name: &str) -> String {
 }
 
 #[test]
-fn nothing_that_we_start_has_what_is_for_us_alone() {
+fn no_agent_hook_or_script_has_what_is_for_us_alone() {
     let agents = agents();
     let home = &agents.home;
     let (create, complete, fuse) = (dump("create"), dump("complete"), dump("fuse"));
