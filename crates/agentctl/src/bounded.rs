@@ -1,5 +1,6 @@
 //! Commands of others, run to their end within a time. A common ground: `git` and `ops` both run some.
 
+use agentctl_core::launch::OURS_ALONE;
 use rustix::{
     fs::{OFlags, fcntl_setfl},
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
@@ -18,6 +19,11 @@ use std::{
 const GRACE: Duration = Duration::from_secs(1);
 /// What a group says beyond this, while it runs, is forgotten.
 const MOST: u64 = 4 << 20;
+
+/// Takes out of its environment what is for us alone.
+pub(crate) fn bare(command: &mut Command) -> &mut Command {
+    OURS_ALONE.iter().fold(command, |command, name| command.env_remove(name))
+}
 
 /// How a command ended, and what it said.
 pub(crate) struct Ran {

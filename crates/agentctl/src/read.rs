@@ -1,7 +1,7 @@
 //! Files of ours, read with suspicion: whatever lies there may be anybody's.
 
 use jiff::{SignedDuration, Timestamp};
-use rustix::{fs::OFlags, process::geteuid};
+use rustix::{fs::OFlags, io::Errno, process::geteuid};
 use serde::de::DeserializeOwned;
 use std::{
     fs::{self, File, Metadata, OpenOptions, ReadDir},
@@ -28,6 +28,11 @@ pub(crate) fn within<T: DeserializeOwned>(path: &Path, longest: u64) -> io::Resu
     let mut bytes = Vec::new();
     file.take(longest).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// What is there was looked at, and is nothing that we wrote; whatever else goes wrong may pass.
+pub(crate) fn is_destroyed(why: &io::Error) -> bool {
+    why.raw_os_error().is_none_or(|code| code == Errno::LOOP.raw_os_error()) // a link in its place
 }
 
 /// No link is followed, and no pipe waited for.

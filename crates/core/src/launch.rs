@@ -27,8 +27,11 @@ pub const OF_A_REPOSITORY: &[&str] = &[
     "GIT_REPLACE_REF_BASE",
 ];
 
-/// Variables that are for us alone: whom we tell, and what we sign it with. Nothing that we start has them.
-pub const OURS_ALONE: &[&str] = &["AGENTCTL_WEBHOOK_URL", "AGENTCTL_WEBHOOK_SECRET"];
+/// What we sign with.
+pub const WEBHOOK_SECRET: &str = "AGENTCTL_WEBHOOK_SECRET";
+
+/// Variables that are for us alone: whom we tell, and what we sign it with. No agent, hook or script has them.
+pub const OURS_ALONE: &[&str] = &["AGENTCTL_WEBHOOK_URL", WEBHOOK_SECRET];
 
 /// What is shown in the place of a secret.
 pub const MASK: &str = "***";

@@ -2,11 +2,11 @@
 
 use super::run::Outcome;
 use crate::{
+    bounded::bare,
     error::{Error, Kind},
     ops::{self, Here},
     view,
 };
-use agentctl_core::launch::OURS_ALONE;
 use clap::Args;
 use std::{
     io::{self, IsTerminal},
@@ -41,9 +41,6 @@ pub(super) fn run(here: &Here, args: &Attach) -> Outcome {
     }
     let [program, words @ ..] = attach.argv.as_slice() else { return Ok(0) };
     let mut command = Command::new(program);
-    for name in OURS_ALONE {
-        command.env_remove(name);
-    }
-    let why = command.args(words).envs(secrets).exec(); // returns only if it fails
+    let why = bare(&mut command).args(words).envs(secrets).exec(); // returns only if it fails
     Err(Error::new(Kind::Io, format!("cannot run {program}: {why}")))
 }

@@ -11,11 +11,8 @@ use crate::{
     notify::{self, Target},
     places, view,
 };
-use agentctl_core::{text::one_line, wire::Problem};
+use agentctl_core::{launch::WEBHOOK_SECRET, text::one_line, wire::Problem};
 use std::env;
-
-/// The variable that --url is signed with: on a command line every user would see it.
-const SECRET: &str = "AGENTCTL_WEBHOOK_SECRET";
 
 /// Shows webhooks, or tries them.
 pub(super) fn run(args: &Webhook) -> Outcome {
@@ -67,7 +64,8 @@ fn retry(args: &Which) -> Outcome {
 
 fn given(url: &str, format: &str) -> Result<Target, Error> {
     is_url(url).map_err(|why| Error::new(Kind::Usage, format!("--url: {why}")))?;
-    let secret = env::var(SECRET).ok().filter(|secret| !secret.is_empty());
+    // On a command line every user would see it.
+    let secret = env::var(WEBHOOK_SECRET).ok().filter(|secret| !secret.is_empty());
     let format = Format::named(format).unwrap_or(Format::Event);
     Ok(Target::new(Secret::new(url), secret.map(Secret::new), format))
 }

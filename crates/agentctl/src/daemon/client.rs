@@ -30,14 +30,15 @@ impl Client {
     /// Calls the daemon that has the lock. It is the one that listens there: it says its pid on the socket, and the
     /// kernel says the same of the socket and of the lock.
     pub(super) fn connect(holder: &Holder) -> io::Result<Self> {
-        let mut first = None;
+        let mut last = None;
         for socket in holder.sockets() {
             match Self::call(socket, holder) {
                 Ok(client) => return Ok(client),
-                Err(why) => first = first.or(Some(why)),
+                // Of the usual place, where anybody may have written the other.
+                Err(why) => last = Some(why),
             }
         }
-        Err(first.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+        Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }
 
     fn call(socket: &Path, holder: &Holder) -> io::Result<Self> {

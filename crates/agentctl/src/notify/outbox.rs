@@ -95,11 +95,11 @@ pub(super) struct Summary {
     pub(super) dropped: Option<Trouble>,
     /// Why something did not go through; it is taken away once something does.
     pub(super) trouble: Option<Trouble>,
-    /// Files that cannot be read, each with why.
+    /// Files that cannot be read.
     pub(super) unread: Vec<Unread>,
 }
 
-/// A file of ours that cannot be read, and why.
+/// A file of ours, and what is wrong with it.
 pub(super) type Unread = (PathBuf, String);
 
 /// A name that is safe as part of a file's: of letters and digits, with an end.
@@ -256,10 +256,14 @@ impl Outbox {
         for entry in self.entries(FAILED)? {
             let path = self.path(FAILED, &entry);
             let read = passed_by(self.read(FAILED, &entry).map(drop));
-            let put = || passed_by(fs::rename(&path, self.path(QUEUE, &entry)));
-            match read.and_then(|()| put()) {
+            let put = || {
+                write::make_dir(&self.dir.join(QUEUE))?;
+                passed_by(fs::rename(&path, self.path(QUEUE, &entry)))
+            };
+            let no_put = |why: io::Error| format!("cannot be put back: {why}");
+            match read.map_err(|why| not_read(&why)).and_then(|()| put().map_err(no_put)) {
                 Ok(()) => count += 1,
-                Err(why) => unread.push((path, why.to_string())),
+                Err(what) => unread.push((path, what)),
             }
         }
         Ok((count, unread))
@@ -292,8 +296,7 @@ impl Outbox {
             let read = passed_by(read::whole::<Trouble>(&path).map(drop));
             (path, read)
         });
-        let unread =
-            |(path, read): (PathBuf, io::Result<()>)| Some((path, read.err()?.to_string()));
+        let unread = |(path, read): (PathBuf, io::Result<()>)| Some((path, not_read(&read.err()?)));
         let unread: Vec<Unread> = messages.chain(notes).filter_map(unread).collect();
         Ok(Summary {
             waiting: self.waiting()?.len(),
@@ -323,15 +326,10 @@ impl Outbox {
     /// The messages of a folder, the oldest first. Drafts and strangers are no messages.
     fn entries(&self, folder: &str) -> io::Result<Vec<Entry>> {
         let dir = self.dir.join(folder);
-        let files = match fs::read_dir(&dir) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(why) => {
-                return Err(io::Error::new(why.kind(), format!("{}: {why}", dir.display())));
-            }
-            Ok(files) => files,
-        };
+        let named =
+            |why: io::Error| io::Error::new(why.kind(), format!("{}: {why}", dir.display()));
         let mut entries = Vec::new();
-        for file in files {
+        for file in read::dir(&dir).map_err(named)?.into_iter().flatten() {
             entries.extend(entry(&file?.path()));
         }
         entries.sort();
@@ -349,6 +347,14 @@ fn entry(path: &Path) -> Option<Entry> {
     let number = parts.next()?.parse().ok()?;
     let (lane, id) = (parts.next()?.to_owned(), parts.next()?.to_owned());
     (safe(&id) == id).then_some(Entry { number, lane, id })
+}
+
+/// Why, and the way out where there is one.
+fn not_read(why: &io::Error) -> String {
+    match read::is_destroyed(why) {
+        true => format!("cannot be read: {why}; what it told of is lost: remove it"),
+        false => format!("cannot be read: {why}"),
+    }
 }
 
 /// Whoever else took it away did what was to be done.

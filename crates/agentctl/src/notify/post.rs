@@ -8,7 +8,10 @@ use super::{
     target::{Target, Way, problem},
     tries::{Failed, REFUSALS, Tries},
 };
-use crate::error::{Error, Kind};
+use crate::{
+    error::{Error, Kind},
+    read,
+};
 use agentctl_core::wire::{
     Event, Problem, SCHEMA, Webhook, WebhookRetries, WebhookTest, WebhookTests, Webhooks,
 };
@@ -139,6 +142,9 @@ impl Post {
             _ if self.is_heard(&entry.id) => Outcome::Heard(None),
             Ok(message) => send(&entry.id, &message),
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Step::On),
+            Err(why) if !read::is_destroyed(&why) => {
+                Outcome::Refused(format!("its message cannot be read: {why}"))
+            }
             Err(why) => {
                 let file = self.outbox.given_up(&entry);
                 let lost =
@@ -222,9 +228,7 @@ impl Post {
         self.outbox.remember(tries)
     }
 
-    /// What cannot be read, and the way out.
-    fn unread(&self, (path, why): Unread) -> Problem {
-        let what = format!("cannot be read: {why}; what it told of is lost: remove it");
+    fn unread(&self, (path, what): Unread) -> Problem {
         Problem { path: Some(path), ..self.problem(&what) }
     }
 

@@ -9,6 +9,7 @@ use super::{
     stop::{self, Manner},
 };
 use crate::{
+    bounded::bare,
     error::{Error, Kind},
     intents::{
         fuses::{self, Held},
@@ -19,7 +20,6 @@ use crate::{
 use agentctl_core::{
     agent::Depth,
     fuse::{Action, Fired, Fuse, SCHEMA, Target},
-    launch::OURS_ALONE,
     text::{excerpt, one_line},
     wire::{self, Problem},
 };
@@ -284,9 +284,9 @@ fn script(here: &Here, command: &str, fuse: &Fuse) -> Result<(), String> {
         .env("AGENTCTL_FUSE_DEADLINE", fuse.deadline.to_string());
     shell.env("AGENTCTL_FUSE_LABEL", fuse.label.as_deref().unwrap_or_default());
     // A daemon's own: whoever it starts does not speak for it.
-    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"].iter().chain(OURS_ALONE) {
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] {
         shell.env_remove(name);
     }
     let limit = fuse.limit.map_or(SCRIPT, Duration::from_secs);
-    said_by_all(&mut shell, limit).map(drop).map_err(|why| format!("its script {why}"))
+    said_by_all(bare(&mut shell), limit).map(drop).map_err(|why| format!("its script {why}"))
 }

@@ -79,6 +79,14 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
+    /// With whom it may work in one directory.
+    fn sharing(&self) -> Sharing {
+        match self.force {
+            true => Sharing::WithSessions,
+            false => Sharing::Alone,
+        }
+    }
+
     /// The worktree that was made for it, or would be.
     fn tree(&self) -> Option<&Tree> {
         match &self.place {
@@ -108,8 +116,8 @@ fn would_launch(here: &Here, ask: &Ask) -> Result<(), Error> {
         Place::Given | Place::Made(_) => ask.cwd.clone(),
         Place::Wanted(wanted) => wanted.planned(ask)?.cwd,
     };
-    let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
-    is_free(here, &root(&dir), &Claim { state: &state, dir: &dir, sharing, who: "" })
+    let claim = Claim { state: &state, dir: &dir, sharing: ask.sharing(), who: "" };
+    is_free(here, &root(&dir), &claim)
 }
 
 fn planned(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
@@ -211,8 +219,7 @@ fn launch_in(here: &Here, ask: &Ask, state: &Path) -> Result<Session, Error> {
     let receipt = dir.join(format!("{launch}.json"));
     let claim = || {
         let who = format!("{} by pid {}", ask.agent.card().name, std::process::id());
-        let sharing = if ask.force { Sharing::WithSessions } else { Sharing::Alone };
-        let claim = Claim { state, dir: &ask.cwd, sharing, who: &who };
+        let claim = Claim { state, dir: &ask.cwd, sharing: ask.sharing(), who: &who };
         let claimed = Claimed::take(here, &claim)?;
         match &ask.earlier {
             // Somebody may have resumed it since it was found.

@@ -107,7 +107,7 @@ pub(super) fn of_people(
 
 /// The lock of a person that covers a directory, or something below it.
 pub(super) fn by_a_person(state: &Path, root: &Path) -> Result<Option<Lock>, Error> {
-    let touches = |dir: &Path| root.starts_with(dir) || dir.starts_with(root);
+    let touches = |dir: &Path| is_within(root, dir) || is_within(dir, root);
     let found = given(state)?.into_iter().find_map(|one| {
         let known = one.directory.as_deref().map(self::root);
         let above = || root.ancestors().find(|dir| covers(&one, dir)).map(Path::to_owned);
@@ -116,14 +116,24 @@ pub(super) fn by_a_person(state: &Path, root: &Path) -> Result<Option<Lock>, Err
     Ok(found)
 }
 
+/// It is that directory, or below it, whatever both are called.
+fn is_within(below: &Path, dir: &Path) -> bool {
+    let same = |above: &Path| identity(above).is_some_and(|own| identity(dir) == Some(own));
+    below.starts_with(dir) || below.ancestors().any(same)
+}
+
+/// What the kernel knows a directory by, under all of its names.
+fn identity(dir: &Path) -> Option<(u64, u64)> {
+    fs::metadata(dir).ok().map(|stat| (stat.dev(), stat.ino()))
+}
+
 /// Who stands in the way of work in this directory, whatever it is called: one that is mounted in two places has two
 /// names, and the kernel tells that both are the same.
 pub(super) fn in_the_way(locks: &[Lock], root: &Path, sharing: Sharing) -> Option<Lock> {
-    let stat = |dir: &Path| fs::metadata(dir).ok().map(|stat| (stat.dev(), stat.ino()));
-    let above: Vec<_> = root.ancestors().filter_map(|dir| Some((dir, stat(dir)?))).collect();
+    let above: Vec<_> = root.ancestors().filter_map(|dir| Some((dir, identity(dir)?))).collect();
     let other = |lock: &Lock| {
-        let own = stat(&lock.directory)?;
-        let (same, _) = above.iter().find(|(_, stat)| *stat == own)?;
+        let own = identity(&lock.directory)?;
+        let (same, _) = above.iter().find(|(_, one)| *one == own)?;
         Some(lock.directory.join(root.strip_prefix(same).ok()?))
     };
     let names = [root.to_owned()].into_iter().chain(locks.iter().filter_map(other));
@@ -233,4 +243,31 @@ pub(super) fn of_session(session: &Session, now: Timestamp) -> Option<Lock> {
 /// than one refusal.
 fn may_work(session: &Session) -> bool {
     session.live || session.because.iter().any(|because| because.rule == Rule::MayBeHeld)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// As under a mount: the same directory by another name.
+    #[test]
+    fn a_person_s_lock_holds_under_every_name() {
+        let home = tempfile::tempdir().expect("a folder");
+        let home = home.path().canonicalize().expect("a folder");
+        fs::create_dir_all(home.join("real/tree/sub")).expect("a folder");
+        fs::create_dir_all(home.join("real/other")).expect("a folder");
+        symlink("real", home.join("alias")).expect("a link");
+        let by = |lock: &str, asked: &str| {
+            let state = home.join(format!("state/{lock}"));
+            let _ = locks::add(&state, &home.join(lock), None, None); // or it is there
+            by_a_person(&state, &home.join(asked)).expect("a disk").map(|lock| lock.directory)
+        };
+        for lock in ["real", "real/tree", "real/tree/sub"] {
+            for asked in ["real/tree", "alias/tree"] {
+                assert_eq!(by(lock, asked), Some(home.join(lock)), "{asked}");
+            }
+        }
+        assert_eq!(by("real/other", "alias/tree"), None);
+    }
 }

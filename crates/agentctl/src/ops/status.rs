@@ -115,7 +115,8 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error
 }
 
 /// Who is meant, and what is seen where that may be. Agents call their sessions anything: whatever is listed is found by
-/// exactly that, though it could mean something else, or nothing.
+/// exactly that, though it could mean something else, or nothing; but a pid is a process, or one session could pass for
+/// another.
 fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Error> {
     let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
     let wide = |history| {
@@ -135,7 +136,11 @@ fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Erro
     let any = |fits: &dyn Fn(&Candidate) -> bool| {
         surveys.iter().flat_map(|survey| &survey.candidates).any(fits)
     };
-    if any(&|one| one.id.as_deref() == Some(text)) {
+    let may_be_id = match &name {
+        Ok(Name::Pid(_)) => false,
+        Ok(Name::Id { .. }) | Err(_) => true,
+    };
+    if may_be_id && any(&|one| one.id.as_deref() == Some(text)) {
         return Ok((Name::Id { prefix: text.to_owned(), dir: None }, surveys));
     }
     let name = name?;

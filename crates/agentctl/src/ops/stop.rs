@@ -2,6 +2,7 @@
 
 use super::{Here, command::said, exact, interrupt::interrupt, list, status::status};
 use crate::{
+    bounded::bare,
     error::{Error, Kind},
     host::{self, How, Refused, end},
     places,
@@ -13,7 +14,7 @@ use agentctl_core::{
     evidence::Role,
     host::Host,
     ident::ProcKey,
-    launch::{OURS_ALONE, Signal},
+    launch::Signal,
     observe::History,
     proof::Rule,
     select::Filter,
@@ -292,11 +293,8 @@ fn natively(
     let own = key.as_ref().and_then(|key| here.host().env(key, agent.card().variables).ok());
     let mut command = Command::new(&program);
     command.args(words).envs(own.unwrap_or_default());
-    for name in OURS_ALONE {
-        command.env_remove(name);
-    }
     let line = format!("{} {}", agent.card().binary, words.join(" "));
-    if let Err(why) = said(&mut command, NATIVE) {
+    if let Err(why) = said(bare(&mut command), NATIVE) {
         if let Some(key) = key.as_ref().filter(|_| session.halted) {
             let _ = host::hold(key); // it was not to go on
         }

@@ -5,12 +5,13 @@
 
 use super::{run::bound, stops};
 use crate::{
+    bounded::bare,
     branch::branch,
     host::{Grip, end, key_of},
     write::{append, fresh, whole},
 };
 use agentctl_core::{
-    launch::{OF_A_REPOSITORY, OURS_ALONE, Signal},
+    launch::{OF_A_REPOSITORY, Signal},
     receipt::{Exit, HookEnd, HookName, HookVariable, Hooks, Launched, Ran, VARIABLE},
     text::one_line,
     wire::StateName,
@@ -104,9 +105,10 @@ impl Errand<'_> {
         shell.arg("-c").arg(command).current_dir(&self.hooks.cwd).process_group(0);
         shell.stdin(Stdio::null()).stdout(out).stderr(twin);
         // What it starts is no process of the agent's, and has its own repository.
-        for name in OF_A_REPOSITORY.iter().chain(OURS_ALONE).copied().chain([VARIABLE]) {
+        for name in OF_A_REPOSITORY.iter().copied().chain([VARIABLE]) {
             shell.env_remove(name);
         }
+        bare(&mut shell);
         for variable in HookVariable::ALL {
             let value = self.value(*variable).unwrap_or_default().into_vec();
             let value = value.into_iter().filter(|byte| *byte != 0).collect();

@@ -1,6 +1,9 @@
 //! Hooks of a session, as programs see them.
 
-use crate::receipt::{HookEnd, HookName, Launched, Ran, Run};
+use crate::{
+    launch::MASK,
+    receipt::{HookEnd, HookName, Launched, Ran, Run},
+};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -10,6 +13,8 @@ use serde::Serialize;
 pub struct Hook {
     /// When it is run.
     pub name: HookName,
+    /// Always `***`: what it runs may hold a secret, and stays in the receipt.
+    pub command: String,
     /// What became of it.
     pub outcome: HookOutcome,
     /// Its exit code.
@@ -71,7 +76,6 @@ impl HookOutcome {
 /// The hooks of a launch.
 pub(super) fn of(launch: &Launched) -> Vec<Hook> {
     let Some(hooks) = &launch.hooks else { return Vec::new() };
-    // Its command stays in the receipt: there may be a secret in it.
     let one = |name: &HookName| hooks.command(*name).map(|_| hook(*name, launch.runs.of(*name)));
     HookName::ALL.iter().filter_map(one).collect()
 }
@@ -79,6 +83,7 @@ pub(super) fn of(launch: &Launched) -> Vec<Hook> {
 fn hook(name: HookName, run: &Run) -> Hook {
     let plain = |outcome, at| Hook {
         name,
+        command: MASK.to_owned(),
         outcome,
         code: None,
         signal: None,

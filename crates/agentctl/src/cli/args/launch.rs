@@ -3,10 +3,11 @@
 use super::{Hooks, InTree, agent_names, budget::Most, duration, slots::Slots};
 use agentctl_core::launch::Permission;
 use clap::{
-    Args,
-    builder::{NonEmptyStringValueParser, PossibleValuesParser},
+    Arg, Args, Command,
+    builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser},
+    error::ErrorKind,
 };
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsStr, path::PathBuf, time::Duration};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Launch {
@@ -67,7 +68,7 @@ pub(in crate::cli) struct What {
     #[command(flatten)]
     pub(in crate::cli) most: Most,
     /// A variable for it, as NAME=VALUE (may be repeated)
-    #[arg(long, value_name = "K=V", value_parser = pair)]
+    #[arg(long, value_name = "K=V", value_parser = Variable)]
     pub(in crate::cli) env: Vec<(String, String)>,
     /// What it may do unasked: read, default (as its own settings say), edit, full
     #[arg(long, value_name = "MODE", value_parser = permission_names())]
@@ -137,6 +138,34 @@ fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("use NAME=VALUE".to_owned()),
+    }
+}
+
+/// NAME=VALUE; what is wrong with it is told without a word of it, for it may be a secret.
+#[derive(Clone)]
+struct Variable;
+
+impl TypedValueParser for Variable {
+    type Value = (String, String);
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        _: Option<&Arg>,
+        text: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '_';
+        let wrong = match text.to_str().map(|text| text.split_once('=')) {
+            None => "it is no UTF-8",
+            Some(None) => "it has no `=`",
+            Some(Some(("", _))) => "no name stands before the `=`",
+            Some(Some((name, value))) if name.chars().all(is_plain) => {
+                return Ok((name.to_owned(), value.to_owned()));
+            }
+            Some(Some(_)) => "a name has letters, digits and `_` alone",
+        };
+        let what = format!("--env takes NAME=VALUE: {wrong}\n");
+        Err(clap::Error::raw(ErrorKind::ValueValidation, what).with_cmd(command))
     }
 }
 

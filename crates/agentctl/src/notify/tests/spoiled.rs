@@ -4,8 +4,9 @@ use super::{
     super::{Post, listed, outbox::Limits, post::Step, retry, send::Outcome, tries::Tries},
     at, ended, notices, target,
 };
-use crate::config::Format;
-use std::{fs, path::PathBuf};
+use crate::{config::Format, read};
+use rustix::io::Errno;
+use std::{fs, io, os::unix::fs::symlink, path::PathBuf};
 
 #[test]
 fn a_spoiled_message_is_named_and_the_others_are_told() {
@@ -78,4 +79,50 @@ fn whatever_else_is_spoiled_is_named_too() {
         shown.webhooks[0].problem.as_ref().is_some_and(|why| why.contains(&name)),
         "{shown:#?}"
     );
+}
+
+/// What may pass is no loss, and nobody is told to remove it.
+#[test]
+fn a_message_that_cannot_be_had_now_is_not_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = || target("http://127.0.0.1/", Format::Event);
+    let dir = folder.path().join("outbox/--url");
+    let post = Post::with(folder.path(), own(), Limits::USUAL);
+    post.put(&notices(&[ended("kept", "s1")])).expect("a disk");
+    let mut tries = Tries::default();
+    let mut send = |_: &str, _: &_| Outcome::Gone("it answers 410".to_owned());
+    post.step(&mut tries, at(0), &mut send, &mut |_| {}).expect("a disk");
+    let (queue, away) = (dir.join("queue"), dir.join("away"));
+    fs::rename(&queue, &away).expect("a folder");
+    for in_the_way in [true, false] {
+        match in_the_way {
+            true => fs::write(&queue, "no folder").expect("a disk"),
+            false => symlink("nowhere", &queue).expect("a link"),
+        }
+        let again = retry(folder.path(), vec![own()]);
+        let [problem] = &again.problems[..] else { panic!("{again:#?}") };
+        assert_eq!(again.retried, 0, "{again:#?}");
+        assert!(problem.message.contains("cannot be put back"), "{again:#?}");
+        assert!(!problem.message.contains("lost"), "{again:#?}");
+        let shown = listed(folder.path(), vec![own()], Vec::new());
+        let told = shown.webhooks[0].problem.clone().unwrap_or_default();
+        assert!(told.contains("its messages cannot be read"), "{shown:#?}");
+        fs::remove_file(&queue).expect("ours");
+    }
+    assert_eq!(retry(folder.path(), vec![own()]).retried, 1, "the folder is made");
+    assert_eq!(fs::read_dir(&queue).expect("a folder").count(), 1);
+}
+
+#[test]
+fn what_is_lost_is_told_from_what_may_pass() {
+    let passing = [Errno::MFILE, Errno::IO, Errno::ACCESS, Errno::NOENT].map(io::Error::from);
+    assert!(!passing.iter().any(read::is_destroyed));
+    let folder = tempfile::tempdir().expect("a folder");
+    let [link, text] = ["link", "text"].map(|name| folder.path().join(name));
+    symlink("nowhere", &link).expect("a link");
+    fs::write(&text, "{").expect("a disk");
+    for path in [link.as_path(), &text, folder.path()] {
+        let why = read::whole::<String>(path).expect_err("nothing of ours");
+        assert!(read::is_destroyed(&why), "{}: {why}", path.display());
+    }
 }

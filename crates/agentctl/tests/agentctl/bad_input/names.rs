@@ -164,6 +164,27 @@ fn empty_words_and_odd_durations_are_usage_errors() {
     }
 }
 
+/// It may be a secret, whose name was forgotten.
+#[test]
+fn a_mistyped_variable_is_not_repeated() {
+    let home = Home::new();
+    let launch = ["launch", "claude-code", "-p", "hi", "--dry-run", "--env"];
+    for (value, told) in [
+        ("s3cret", "it has no `=`"),
+        ("=s3cret", "no name stands before the `=`"),
+        ("A s3cret=x", "a name has letters, digits and `_` alone"),
+        ("s3cret-x=", "a name has letters, digits and `_` alone"),
+    ] {
+        for more in [&[][..], &["--json"]] {
+            let answer = home.run(&[&launch[..], &[value], more].concat());
+            assert_eq!(answer.code, Some(2), "{value}: {answer:#?}");
+            let said = format!("{}{}", answer.stdout, answer.stderr);
+            assert!(!said.contains("s3cret"), "{said}");
+            assert!(!more.is_empty() || said.contains(told), "no {told}: {said}");
+        }
+    }
+}
+
 #[test]
 fn a_relative_directory_is_meant_from_here() {
     let home = Home::new();

@@ -35,7 +35,7 @@ fn dump(name: &str) -> String {
 }
 
 #[test]
-fn nothing_that_we_start_has_what_is_for_us_alone() {
+fn no_agent_hook_or_script_has_what_is_for_us_alone() {
     let agents = agents();
     let home = &agents.home;
     let (create, complete, fuse) = (dump("create"), dump("complete"), dump("fuse"));
@@ -50,6 +50,8 @@ fn nothing_that_we_start_has_what_is_for_us_alone() {
     for name in ["agent", "create", "complete", "fuse"] {
         let env = until(name, || fs::read_to_string(home.path(format!("{name}.env"))).ok());
         assert!(env.contains("HOME="), "{name}: {env}");
+        let own = env.lines().any(|line| line == "OWN=1");
+        assert!(name != "agent" || own, "what was asked for is there: {env}");
         for (variable, value) in OURS {
             assert!(!env.contains(variable) && !env.contains(value), "{name}: {env}");
         }

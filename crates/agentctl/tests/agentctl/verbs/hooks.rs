@@ -132,6 +132,7 @@ fn hooks_are_told_by_variables_what_they_are_run_for() {
     // It has ended when `launch` returns.
     assert_eq!(session["hooks"][0]["outcome"], "succeeded", "{session:#}");
     assert_eq!(session["hooks"][1]["outcome"], "waiting", "{session:#}");
+    assert_eq!(session["hooks"][1]["command"], "***", "{session:#}");
     assert_eq!(session["callback"], json!({"session": "agent:main:1", "agent": "main"}));
     assert_eq!(hall.lines("created", 10), expected("", "working"));
     hall.end(3);
