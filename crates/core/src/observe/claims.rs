@@ -42,7 +42,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Whoever has a claim of which nothing can be read may hold anything there; where not even the names of claims
+    /// Whoever has a claim of which nothing can be read may hold what was written since it began; where not even the names of claims
     /// can be read, so may other users' processes. One that has only just begun names no session yet.
     fn untold(&mut self, store: &Path, claims: &Claims) {
         let Ok(table) = self.host.table() else { return };

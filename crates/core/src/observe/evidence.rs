@@ -277,7 +277,8 @@ impl Survey<'_> {
             let grounds = [
                 (Ground::Named, is(&process.may_name)),
                 (Ground::Wrote, here && may(written)),
-                (Ground::Untold, (process.untold || unclear && here) && may(Timestamp::MAX)),
+                (Ground::Untold, process.untold && may(written)),
+                (Ground::Untold, (process.untold || unclear) && here && may(Timestamp::MAX)),
                 (Ground::Resumed, later && is(&process.resumed)),
             ];
             grounds.into_iter().find_map(|(ground, speaks)| speaks.then_some(ground))

@@ -48,7 +48,7 @@ pub(super) struct Live {
     pub(super) answers: bool,
     /// It was asked, and did not answer.
     pub(super) silent: Option<String>,
-    /// It has a claim of which nothing can be read: it may hold anything in its stores, wherever it works.
+    /// It has a claim of which nothing can be read: it may have written anything in its stores, wherever it works.
     pub(super) untold: bool,
 }
 

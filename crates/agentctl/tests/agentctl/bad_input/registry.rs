@@ -72,7 +72,9 @@ fn absurd_clocks_hurt_nobody() {
     for at in [last, last - 999, last + 1, i64::MAX, i64::MIN, -377_705_023_201_000, 0, -1] {
         home.register(&process, &id(1), json!({"startedAt": at, "status": "busy"}));
         for args in [&["list", "--json"][..], &["list", "-w"], &["doctor"]] {
-            assert_eq!(home.run(args).code, Some(0), "startedAt {at}, {args:?}");
+            let answer = home.run(args);
+            // A moment that no clock shows is a problem, and nobody's end.
+            assert!(matches!(answer.code, Some(0 | 8)), "startedAt {at}, {answer:#?}");
         }
     }
 }
