@@ -11,5 +11,6 @@ mod spelling;
 mod system;
 
 pub(crate) use cache::cache_dir;
+pub(crate) use cargo_tools::ripgrep;
 pub(crate) use ready::{Ready, pinned, run};
 pub(crate) use spelling::typos;
