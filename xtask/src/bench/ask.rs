@@ -20,6 +20,8 @@ pub(super) struct Ask {
     pub(super) page: bool,
     /// Where homes are made and kept, in place of the cache.
     pub(super) keep: Option<PathBuf>,
+    /// Measured in place of what is built: an earlier one, or another build of it.
+    pub(super) program: Option<PathBuf>,
 }
 
 impl Ask {
@@ -33,6 +35,7 @@ impl Ask {
             homes_only: false,
             page: false,
             keep: None,
+            program: None,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -46,6 +49,7 @@ impl Ask {
                 "--sessions" => ask.sessions = Some(number(word, value()?)?),
                 "--live" => ask.live = number(word, value()?)?,
                 "--size" => ask.gigabytes = Some(number(word, value()?)?),
+                "--program" => ask.program = Some(PathBuf::from(value()?)),
                 "--keep" => ask.keep = Some(PathBuf::from(value()?)),
                 other => return Err(Failure::usage(format!("bench: no such option: {other}"))),
             }

@@ -53,11 +53,19 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Outcome<()> {
         println!("{}\n{}", home.dir.display(), small.dir.display());
         return Ok(());
     }
+    setup::watchers()?;
     let programs = programs::compile(&scratch.join("programs"))?;
-    let (agentctl, rg) = (release(root)?, setup::ripgrep()?);
+    let agentctl = match &ask.program {
+        Some(path) => fs::canonicalize(path).map_err(|why| Failure::io("find", path, &why))?,
+        None => release(root)?,
+    };
+    let rg = setup::ripgrep()?;
     let bench = Bench { agentctl, rg, programs, scratch, patience: ask.patience() };
     let mut paper = Paper::default();
-    bench.origin(&mut paper, root)?;
+    match &ask.program {
+        Some(path) => paper.say(format!("Program: {}\n", path.display())),
+        None => bench.origin(&mut paper, root)?,
+    }
     bench.all(&mut paper, &home, ask.scale())?;
     bench.independence(&mut paper, (&home, ask.scale()), (&small, ask.small()))?;
     let mut live = Live::idle(&home, &bench.programs, events::IDLE)?;
