@@ -62,10 +62,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Outcome<()> {
     let rg = setup::ripgrep()?;
     let bench = Bench { agentctl, rg, programs, scratch, patience: ask.patience() };
     let mut paper = Paper::default();
-    match &ask.program {
-        Some(path) => paper.say(format!("Program: {}\n", path.display())),
-        None => bench.origin(&mut paper, root)?,
-    }
+    bench.origin(&mut paper, ask.program.is_none().then_some(root))?;
     bench.all(&mut paper, &home, ask.scale())?;
     bench.independence(&mut paper, (&home, ask.scale()), (&small, ask.small()))?;
     let mut live = Live::idle(&home, &bench.programs, events::IDLE)?;
@@ -100,20 +97,24 @@ impl Bench {
         Subject::new(&self.agentctl, home).words(words.iter().copied())
     }
 
-    /// When, of what and where.
-    fn origin(&self, paper: &mut Paper, root: &Path) -> Outcome<()> {
-        let said = |words: &[&str]| {
-            tool::captured(Command::new("git").args(words).current_dir(root))
-                .map(|said| said.trim().to_owned())
+    /// When, of what and where; the repository tells of what, if the program was built from it.
+    fn origin(&self, paper: &mut Paper, built_from: Option<&Path>) -> Outcome<()> {
+        let of = match built_from {
+            None => "a program that was given".to_owned(),
+            Some(root) => {
+                let said = |words: &[&str]| {
+                    tool::captured(Command::new("git").args(words).current_dir(root))
+                };
+                let commit = said(&["rev-parse", "--short=10", "HEAD"])?;
+                let changed = !said(&["status", "--porcelain", "--", "crates"])?.is_empty();
+                format!("commit `{}`{}", commit.trim(), if changed { " with changes" } else { "" })
+            }
         };
-        let commit = said(&["rev-parse", "--short=10", "HEAD"])?;
-        let changed = !said(&["status", "--porcelain", "--", "crates"])?.is_empty();
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let (at, size) = (live::now(), fs::metadata(&self.agentctl).map_or(0, |found| found.len()));
         paper.say(format!(
-            "{}, commit `{commit}`{}, {cores} cores, program of {:.2} MB.\n",
+            "{}, {of}, {:.2} MB, {cores} cores.\n",
             at.to_string().get(..16).unwrap_or_default().replace('T', " "),
-            if changed { " with changes" } else { "" },
             size as f64 / 1e6
         ));
         Ok(())
