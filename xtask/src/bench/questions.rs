@@ -25,13 +25,13 @@ pub(super) struct Question {
     /// Behind the words in the table.
     note: &'static str,
     kept: Kept,
-    /// What it is held to, if to anything.
-    pub(super) bars: Option<Bars>,
+    /// What it is held to.
+    pub(super) bars: Bars,
 }
 
 impl Question {
     fn new(words: impl Into<String>, bars: Bars) -> Self {
-        Self { words: words.into(), note: "", kept: Kept::Any, bars: Some(bars) }
+        Self { words: words.into(), note: "", kept: Kept::Any, bars }
     }
 
     fn with(mut self, kept: Kept, note: &'static str) -> Self {

@@ -29,7 +29,7 @@ pub(super) struct Bars {
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) costs: Costs,
-    pub(super) bars: Option<Bars>,
+    pub(super) bars: Bars,
     pub(super) peak: Option<f64>,
     pub(super) syscalls: Option<u64>,
 }
@@ -53,13 +53,14 @@ impl Yard {
 }
 
 /// Names and widths of the columns.
-const COLUMNS: [(&str, usize); 11] = [
+const COLUMNS: [(&str, usize); 12] = [
     ("question", 42),
     ("wall ms", 8),
     ("ratio", 6),
     ("to", 12),
     ("bar", 4),
     ("CPU ms", 8),
+    ("ratio", 6),
     ("peak MB", 7),
     ("bar", 4),
     ("syscalls", 8),
@@ -82,10 +83,9 @@ fn line(cells: &[String]) -> String {
 impl Row {
     /// The line, with whether it is within its bars.
     pub(super) fn line(&self, yard: &Yard) -> String {
-        let against = self.bars.map(|bars| yard.of(bars.yardstick));
-        let ratio = against.map(|(costs, _)| self.costs.times(costs));
-        let bar = self.bars.and_then(|bars| bars.ratio);
-        let most = self.bars.and_then(|bars| bars.memory);
+        let Bars { yardstick, ratio: bar, memory: most } = self.bars;
+        let (against, to) = yard.of(yardstick);
+        let ratio = Some(self.costs.times(against));
         let name = match self.name.starts_with('`') {
             true => self.name.clone(),
             false => format!("`{}`", self.name),
@@ -94,9 +94,10 @@ impl Row {
             name,
             format!("{:.2}", self.costs.wall()),
             figure(ratio, 2),
-            against.map_or("", |(_, name)| name).to_owned(),
+            to.to_owned(),
             figure(bar, 1),
             format!("{:.2}", self.costs.cpu()),
+            format!("{:.2}", self.costs.cpu_times(against)),
             figure(self.peak, 1),
             figure(most, 0),
             self.syscalls.map_or(String::new(), |count| count.to_string()),
@@ -138,8 +139,8 @@ mod tests {
         let bars = Bars { yardstick: Yardstick::Find, ratio: Some(2.0), memory: Some(12.0) };
         let yard = Yard { hello: costs(1), walk: costs(2), find: costs(10) };
         let row = |millis| {
-            let (name, bars) = ("list".to_owned(), Some(bars));
-            Row { name, costs: costs(millis), bars, peak: Some(9.5), syscalls: None }.line(&yard)
+            let (name, costs) = ("list".to_owned(), costs(millis));
+            Row { name, costs, bars, peak: Some(9.5), syscalls: None }.line(&yard)
         };
         assert!(row(30).contains("| 3.00   | find         | 2.0  |"), "{}", row(30));
         assert!(row(30).contains("does not hold") && row(20).contains("| holds "));

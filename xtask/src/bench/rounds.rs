@@ -54,6 +54,12 @@ impl Costs {
         median(self.walls().zip(other.walls()).map(|(own, other)| own / other))
     }
 
+    /// The same by the processor's time, which other programs at work disturb less.
+    pub(super) fn cpu_times(&self, other: &Self) -> f64 {
+        let cpus = |of: &Self| of.0.iter().map(|cost| cost.cpu.as_secs_f64()).collect::<Vec<_>>();
+        median(cpus(self).into_iter().zip(cpus(other)).map(|(own, other)| own / other))
+    }
+
     fn walls(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().map(|cost| cost.wall.as_secs_f64() * 1e3)
     }

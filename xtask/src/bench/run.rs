@@ -83,12 +83,8 @@ fn turn(dir: &Path) -> Outcome<File> {
 /// Builds the program and says where cargo put it.
 fn release(root: &Path) -> Outcome<PathBuf> {
     let mut build = tool::cargo();
-    build.args(["build", "--release", "--package", "agentctl", "--message-format=json"]);
-    let said = tool::captured(build.current_dir(root))?;
-    let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut built =
-        messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
-    built.next_back().ok_or_else(|| Failure::new("cargo named no executable"))
+    build.args(["build", "--release", "--package", "agentctl"]).current_dir(root);
+    tool::built(&mut build, "agentctl")
 }
 
 impl Bench {

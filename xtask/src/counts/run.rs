@@ -8,7 +8,6 @@ use crate::{
     failure::{Failure, Outcome},
     setup, tool,
 };
-use serde_json::Value;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -102,12 +101,9 @@ fn callgrind(root: &Path, program: &Path, dir: &Path) -> Command {
 fn built(root: &Path) -> Outcome<PathBuf> {
     let mut build = tool::cargo();
     build.args(["build", "--profile", "counts", "--package", "agentctl-testkit"]);
-    build.args(["--bin", "counts", "--locked", "--message-format=json"]).current_dir(root);
+    build.arg("--locked").current_dir(root);
     for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"] {
         build.env_remove(flags);
     }
-    let said = tool::captured(&mut build)?;
-    let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut built = messages.filter_map(|line| line["executable"].as_str().map(PathBuf::from));
-    built.next_back().ok_or_else(|| Failure::new("cargo named no executable"))
+    tool::built(&mut build, "counts")
 }
