@@ -165,17 +165,22 @@ impl Bench {
             (vec!["list", "-a", "--json"], window),
             (vec!["list", "-a", "--since", "all", "--json"], sessions),
         ];
+        let mut others = false;
         for (words, expected) in asked {
             let ran = found(&words)?;
             let json: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
             let count = |key: &str| json[key].as_array().map_or(0, Vec::len);
             let (sessions, problems) = (count("sessions"), count("problems"));
             if sessions != expected || problems > 0 {
+                others = true;
                 paper.say(format!(
                     "`{}` finds {sessions} sessions of {expected}, {problems} problems.",
                     words.join(" ")
                 ));
             }
+        }
+        if others {
+            paper.say("Are other agents at work on this machine? They cost `list` a look too.\n");
         }
         Ok(())
     }
