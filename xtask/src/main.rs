@@ -7,6 +7,7 @@
 
 mod bench;
 mod check;
+mod counts;
 mod demo;
 mod failure;
 mod generate;
@@ -25,8 +26,11 @@ usage: cargo xtask TASK
                        with --print-env, print the variables that point to it, for `eval`
   gen                  write what is generated from the code: the JSON schemas in docs/schema
   check                sizes, rooms, licences, spelling, formatting, lints
-  test [ARGS...]       setup, check, then all tests; ARGS go to `cargo nextest run`
-                       (with ARGS the doc tests are left out)
+  test [ARGS...]       setup, check, counts, then all tests; ARGS go to `cargo nextest run`
+                       (with ARGS counts and doc tests are left out)
+  counts [--write]     count instructions of the readers on captured trees under callgrind, and fail
+                       where xtask/counts.json says less by more than 5 %, with the function that
+                       grew; with --write, write the counts of now down
   prove [--full] [--part NAME]
                        the parts of docs/PROOF.md, or one of them: properties, parsers, security, kills,
                        situations, soak, chaos, fuzz, mutants. Without --full, what `test` runs too
@@ -37,9 +41,12 @@ usage: cargo xtask TASK
                        AGENTCTL_FUZZ_SECONDS (180) on each target
   demo                 real agents in a home of their own, and what agentctl says of them;
                        ends with a shell in that home if there is a terminal
-  bench [--sessions N] [--size GB] [--keep DIR] [--quick]
-                       time the release binary on a generated home of N sessions (10,000; 1,000
-                       with --quick) against yardsticks; DIR is used in place of the cache
+  bench [--sessions N] [--live N] [--size GB] [--keep DIR] [--quick] [--page] [--homes] [--program FILE]
+                       time the release binary on a generated home of N sessions of all agents
+                       (10,000; 1,000 with --quick), 5 of them live, against yardsticks; DIR is used
+                       in place of the cache. With --page what was found goes into
+                       docs/PERFORMANCE.md; with --homes the homes are only made; with --program
+                       that file is measured, and nothing is built
 
 The cache is $AGENTCTL_TEST_CACHE, else $XDG_CACHE_HOME/agentctl-tests, else ~/.cache/agentctl-tests.";
 
@@ -67,6 +74,8 @@ fn dispatch(words: &[String]) -> Outcome<()> {
         ["prove", "--part", name] => prove::run(&root(), false, Some(name)),
         ["prove", "--full", "--part", name] => prove::run(&root(), true, Some(name)),
         ["demo"] => demo::run(&root()),
+        ["counts"] => counts::compared(&root()),
+        ["counts", "--write"] => counts::written(&root()),
         ["bench", words @ ..] => bench::run(&root(), words),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -3,6 +3,7 @@
 use crate::{
     check,
     check::Tree,
+    counts,
     failure::{Failure, Outcome},
     setup,
     setup::Ready,
@@ -23,6 +24,7 @@ pub(crate) fn run(root: &Path, passed_on: &[&str]) -> Outcome<()> {
     check::run(root)?;
     // Before nextest: whoever reads only the end of the output should find the count of all tests.
     if passed_on.is_empty() {
+        counts::compared(root)?;
         doc_tests(root, &ready)?;
     }
     let mut nextest = tool::cargo();

@@ -1,9 +1,11 @@
 //! Running other programs: always without standard input, so that nothing can wait for a person.
 
 use crate::failure::{Failure, Outcome};
+use serde_json::Value;
 use std::{
     env,
     ffi::OsString,
+    path::PathBuf,
     process::{Command, Output, Stdio},
 };
 
@@ -19,6 +21,16 @@ pub(crate) fn cargo() -> Command {
 /// Runs a program to its end and returns what it wrote to stdout; a failure repeats some of it.
 pub(crate) fn captured(command: &mut Command) -> Outcome<String> {
     Ok(String::from_utf8_lossy(&output(command)?.stdout).into_owned())
+}
+
+/// Has a `cargo build` build this program of its package, and returns where cargo put it.
+pub(crate) fn built(build: &mut Command, program: &str) -> Outcome<PathBuf> {
+    build.args(["--bin", program, "--message-format=json-render-diagnostics"]);
+    let said = captured(build)?;
+    let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut named = lines.filter(|line| line["target"]["name"] == program);
+    let path = named.find_map(|line| line["executable"].as_str().map(PathBuf::from));
+    path.ok_or_else(|| Failure::new(format!("cargo does not say where `{program}` is")))
 }
 
 /// As [`captured`], with what it says of itself: not every program tells its version as an answer.

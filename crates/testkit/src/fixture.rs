@@ -8,12 +8,14 @@
 //! The same facts can be seen through [`Eyes::Portable`]: what the `sysinfo` host can tell.
 
 mod facts;
+mod held;
 mod kernel;
 mod removal;
 mod servers;
 mod tree;
 
 pub use facts::{Detail, Facts, Open, Running};
+pub use held::Held;
 pub use removal::Removal;
 
 use agentctl_core::host::{Env, Host, Table, Told};

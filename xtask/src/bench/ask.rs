@@ -4,23 +4,39 @@ use super::{plan::Scale, rounds::Patience};
 use crate::failure::{Failure, Outcome};
 use std::{path::PathBuf, time::Duration};
 
-/// Fewer leave nothing beside the live ones.
-const FEWEST: usize = 10;
+/// Sessions of the home that `list` must be as quick on as on the large one, beside the live ones.
+const FEW: usize = 5;
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 pub(super) struct Ask {
     sessions: Option<usize>,
+    live: usize,
     gigabytes: Option<f64>,
     quick: bool,
+    /// Homes are made and named, nothing is measured.
+    pub(super) homes_only: bool,
+    /// What is found goes into the page too.
+    pub(super) page: bool,
     /// Where homes are made and kept, in place of the cache.
     pub(super) keep: Option<PathBuf>,
+    /// Measured in place of what is built: an earlier one, or another build of it.
+    pub(super) program: Option<PathBuf>,
 }
 
 impl Ask {
     /// Reads the words.
     pub(super) fn parse(words: &[&str]) -> Outcome<Self> {
-        let mut ask = Self { sessions: None, gigabytes: None, quick: false, keep: None };
+        let mut ask = Self {
+            sessions: None,
+            live: 5,
+            gigabytes: None,
+            quick: false,
+            homes_only: false,
+            page: false,
+            keep: None,
+            program: None,
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || {
@@ -28,8 +44,12 @@ impl Ask {
             };
             match *word {
                 "--quick" => ask.quick = true,
+                "--homes" => ask.homes_only = true,
+                "--page" => ask.page = true,
                 "--sessions" => ask.sessions = Some(number(word, value()?)?),
+                "--live" => ask.live = number(word, value()?)?,
                 "--size" => ask.gigabytes = Some(number(word, value()?)?),
+                "--program" => ask.program = Some(PathBuf::from(value()?)),
                 "--keep" => ask.keep = Some(PathBuf::from(value()?)),
                 other => return Err(Failure::usage(format!("bench: no such option: {other}"))),
             }
@@ -37,8 +57,8 @@ impl Ask {
         if ask.gigabytes.is_some_and(|size| !(size > 0.0 && size < 1000.0)) {
             return Err(Failure::usage("bench: --size must be above 0 and below 1000"));
         }
-        match ask.sessions.is_some_and(|sessions| sessions < FEWEST) {
-            true => Err(Failure::usage(format!("bench: --sessions must be at least {FEWEST}"))),
+        match ask.sessions == Some(0) {
+            true => Err(Failure::usage("bench: --sessions must be at least 1")),
             false => Ok(ask),
         }
     }
@@ -47,7 +67,14 @@ impl Ask {
     pub(super) fn scale(&self) -> Scale {
         let usual = if self.quick { 1000 } else { 10_000 };
         let sessions = self.sessions.unwrap_or(usual);
-        Scale { sessions, bytes: self.gigabytes.map(|size| size * 1e9) }
+        let (live, bytes) = (self.live.min(sessions), self.gigabytes.map(|size| size * 1e9));
+        Scale { sessions, live, bytes }
+    }
+
+    /// The home with as many live sessions and hardly any other.
+    pub(super) fn small(&self) -> Scale {
+        let live = self.scale().live;
+        Scale { sessions: live + FEW, live, bytes: None }
     }
 
     /// How long a watcher is left alone.
@@ -75,17 +102,20 @@ mod tests {
 
     #[test]
     fn words_are_read() {
-        let ask =
-            Ask::parse(&["--sessions", "50", "--size", "0.5", "--keep", "/k"]).expect("words");
-        assert_eq!(ask.scale(), Scale { sessions: 50, bytes: Some(5e8) });
+        let words = ["--sessions", "50", "--live", "2", "--size", "0.5", "--keep", "/k"];
+        let ask = Ask::parse(&words).expect("words");
+        assert_eq!(ask.scale(), Scale { sessions: 50, live: 2, bytes: Some(5e8) });
+        assert_eq!(ask.small(), Scale { sessions: 7, live: 2, bytes: None });
         assert_eq!(ask.keep, Some(PathBuf::from("/k")));
         let usual = Ask::parse(&[]).expect("no words");
-        assert_eq!(usual.scale(), Scale { sessions: 10_000, bytes: None });
+        assert_eq!(usual.scale(), Scale { sessions: 10_000, live: 5, bytes: None });
+        let one = Ask::parse(&["--sessions", "1"]).expect("words");
+        assert_eq!(one.scale(), Scale { sessions: 1, live: 1, bytes: None });
     }
 
     #[test]
     fn wrong_words_are_refused() {
-        for words in ["--sessions", "--sessions 9", "--size -1", "--size much", "more"] {
+        for words in ["--sessions", "--sessions 0", "--size -1", "--size much", "more"] {
             let words: Vec<&str> = words.split(' ').collect();
             assert_eq!(Ask::parse(&words).map_err(|why| why.exit_code()), Err(2), "{words:?}");
         }

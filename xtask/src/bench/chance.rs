@@ -56,6 +56,13 @@ impl Chance {
         self.uuid(millis & 0xffff_ffff_ffff, 7)
     }
 
+    /// An id that begins with a number's lowest 48 bits, as OpenCode names everything.
+    pub(super) fn id_since(&mut self, kind: &str, number: u64) -> String {
+        const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        let mark: String = (0..14).map(|_| char::from(self.pick(DIGITS))).collect();
+        format!("{kind}{:012x}{mark}", number & 0xffff_ffff_ffff)
+    }
+
     fn uuid(&mut self, first: u64, version: u8) -> String {
         let (middle, last) = (self.next(), self.next());
         format!(
@@ -132,6 +139,8 @@ mod tests {
         assert!(id.starts_with("01a1e06a-95d8-7"), "{id}");
         assert_eq!((id.len(), Chance::new(1).uuid4().len()), (36, 36));
         assert_eq!(Chance::new(1).uuid4().as_bytes()[14], b'4');
+        let id = Chance::new(1).id_since("ses_", !((1_794_768_043_931 << 12) + 0x1001));
+        assert!(id.starts_with("ses_e1f7d0063ffe") && id.len() == 30, "{id}");
     }
 
     #[test]

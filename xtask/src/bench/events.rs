@@ -1,6 +1,12 @@
 //! How soon `agentctl events` tells what happened, and what it costs while nothing does.
 
-use super::{home::Home, live::Live, measure::Subject, rounds::Times};
+use super::{
+    home::Home,
+    live::Live,
+    measure::{Cost, Subject},
+    paper::Paper,
+    rounds::Costs,
+};
 use crate::failure::{Failure, Outcome};
 use serde_json::Value;
 use std::{
@@ -26,15 +32,20 @@ struct Watcher {
 }
 
 /// Prints how long things took until they were told, and what an idle watcher costs.
-pub(super) fn run(agentctl: Subject, home: &Home, live: &mut Live, quiet: Duration) -> Outcome<()> {
+pub(super) fn run(
+    paper: &mut Paper,
+    (agentctl, home): (Subject, &Home),
+    live: &mut Live,
+    quiet: Duration,
+) -> Outcome<()> {
     let watcher = Watcher::start(agentctl)?;
     watcher.wait("gap", "")?;
-    println!(
-        "\nevents, {} sessions of history, {IDLE} live: from the fact to the line",
+    paper.say(format!(
+        "\n`events`, {} sessions of history, {IDLE} live, from the fact to the line:\n",
         home.sessions.len()
-    );
-    let mut kinds = [("turn begins", Times::default()), ("a person is asked", Times::default())];
-    let mut rests = Times::default();
+    ));
+    let mut kinds = [("turn begins", Costs::default()), ("a person is asked", Costs::default())];
+    let mut rests = Costs::default();
     for at in 0..TIMES {
         let states = [
             (r#""busy""#, "session.working"),
@@ -43,36 +54,41 @@ pub(super) fn run(agentctl: Subject, home: &Home, live: &mut Live, quiet: Durati
         for ((says, kind), (_, times)) in states.iter().zip(&mut kinds) {
             let began = Instant::now();
             let id = live.says(home, at, says)?;
-            times.add(watcher.wait(kind, &id)?.duration_since(began));
+            times.add(since(watcher.wait(kind, &id)?, began));
         }
         let began = Instant::now();
         let id = live.says(home, at, r#""idle""#)?;
-        rests.add(watcher.wait("session.idle", &id)?.duration_since(began));
+        rests.add(since(watcher.wait("session.idle", &id)?, began));
     }
     let (before, start) = (watcher.cost()?, Instant::now());
     thread::sleep(quiet);
     let (after, spent) = (watcher.cost()?, start.elapsed().as_secs_f64());
-    let mut deaths = Times::default();
+    let mut deaths = Costs::default();
     for at in 0..TIMES {
         let began = Instant::now();
         let id = live.kill(at)?;
-        deaths.add(watcher.wait("session.ended", &id)?.duration_since(began));
+        deaths.add(since(watcher.wait("session.ended", &id)?, began));
     }
     let all = kinds.into_iter().chain([("turn ends", rests), ("killed with -9", deaths)]);
     for (name, times) in all {
-        println!("  {name:<20} {:>7.1} ms, median {:.1} ms", times.min(), times.median());
+        let (middle, quickest) = (times.wall(), times.quickest());
+        paper.say(format!("- {name}: {middle:.1} ms, quickest {quickest:.1} ms"));
     }
-    println!(
-        "  idle for {spent:.0} s: {:.1} wakeups/s of all threads, {:.2} % of a core, {:.1} MB",
+    paper.say(format!(
+        "- idle for {spent:.0} s: {:.1} wakeups/s of all threads, {:.2} % of a core, {:.1} MB",
         (after.switches - before.switches) as f64 / spent,
         (after.ticks - before.ticks) as f64 / spent, // a tick is a hundredth of a second
         after.megabytes
-    );
+    ));
     Ok(())
 }
 
+fn since(told: Instant, began: Instant) -> Cost {
+    Cost { wall: told.duration_since(began), ..Cost::default() }
+}
+
 /// What a process has cost so far.
-struct Cost {
+struct Drain {
     switches: u64,
     ticks: u64,
     megabytes: f64,
@@ -108,7 +124,7 @@ impl Watcher {
         }
     }
 
-    fn cost(&self) -> Outcome<Cost> {
+    fn cost(&self) -> Outcome<Drain> {
         let dir = format!("/proc/{}", self.child.id());
         let read = |path: String| fs::read_to_string(path).unwrap_or_default();
         let number = |text: &str, name: &str| -> u64 {
@@ -126,7 +142,7 @@ impl Watcher {
         let ticks = fields.get(11..13).unwrap_or_default();
         let ticks = ticks.iter().filter_map(|word| word.parse::<u64>().ok()).sum();
         let kilobytes = number(&read(format!("{dir}/status")), "VmRSS:");
-        Ok(Cost { switches, ticks, megabytes: kilobytes as f64 / 1024.0 })
+        Ok(Drain { switches, ticks, megabytes: kilobytes as f64 / 1024.0 })
     }
 }
 

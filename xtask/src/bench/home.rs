@@ -1,7 +1,7 @@
 //! A generated home on disk: written over all cores, and kept for the next run if it still fits.
 
 use super::{
-    claude, codex,
+    formats,
     plan::{self, Agent, Scale, Session},
     time::Moment,
 };
@@ -15,7 +15,7 @@ use std::{
 };
 
 /// A new one makes every home that is kept be written anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Recent sessions stay inside a window of seven days for so long.
 const KEEPS: u64 = 4 * 24 * 3_600_000;
 const MARKER: &str = "bench.json";
@@ -29,71 +29,98 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// Where Claude Code keeps everything.
-    pub(super) fn claude(&self) -> PathBuf {
-        self.dir.join(".claude")
+    /// Where an agent keeps everything.
+    pub(super) fn store(&self, agent: Agent) -> PathBuf {
+        formats::store(&self.dir, agent)
     }
 
-    /// Where Codex keeps everything.
-    pub(super) fn codex(&self) -> PathBuf {
-        self.dir.join(".codex")
-    }
-
-    /// The folders with session files, which `find` is asked to walk.
+    /// The folders and databases with sessions, which `find` is asked to walk.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
-        let codex = ["sessions", "archived_sessions"].map(|name| self.codex().join(name));
-        let all = [self.claude().join("projects")].into_iter().chain(codex);
-        all.filter(|dir| dir.is_dir()).collect()
+        let of = |agent| formats::folders(agent).iter().map(move |name| (agent, *name));
+        let all = Agent::ALL.into_iter().flat_map(of);
+        all.map(|(agent, name)| self.store(agent).join(name)).filter(|it| it.exists()).collect()
+    }
+
+    /// Where agentctl keeps what it may lose.
+    pub(super) fn cache(&self) -> PathBuf {
+        self.dir.join(".cache/agentctl")
     }
 }
 
-/// The home of this scale below `root`: one that is there and young enough, else a new one.
-pub(super) fn ensure(root: &Path, scale: Scale, now: Moment) -> Outcome<Home> {
-    let size = scale.bytes.map_or("natural".to_owned(), |bytes| format!("{bytes:.0}"));
-    let dir = root.join(format!("home-{}-{size}", scale.sessions));
-    if let Some(made) = made(&dir, now) {
+/// Where homes are, and the repository with the captured databases that they are made of.
+pub(super) struct Places<'a> {
+    pub(super) homes: &'a Path,
+    pub(super) repository: &'a Path,
+}
+
+/// The home of this scale: one that is there and young enough, else a new one. There is one for each
+/// number of sessions, so that no plan of yesterday fills the disk.
+pub(super) fn ensure(places: &Places<'_>, scale: Scale, now: Moment) -> Outcome<Home> {
+    let dir = places.homes.join(format!("home-{}", scale.sessions));
+    if let Some(made) = made(&dir, scale, now) {
         return Ok(Home { sessions: plan::sessions(&dir, scale, made), dir });
     }
+    sweep(places.homes);
     if dir.exists() {
         // Only what carries our marker, or never got one, is ours to remove.
         fs::remove_dir_all(&dir).map_err(|why| Failure::io("remove", &dir, &why))?;
     }
     let home = Home { sessions: plan::sessions(&dir, scale, now), dir };
     let start = Instant::now();
-    write(&home)?;
+    write(&home, places.repository)?;
     let marker = home.dir.join(MARKER);
-    let text = format!("{{\"version\":{VERSION},\"now\":{}}}\n", now.0);
-    fs::write(&marker, text).map_err(|why| Failure::io("write", &marker, &why))?;
+    let text = serde_json::json!({ "plan": plan_of(scale), "now": now.0 });
+    fs::write(&marker, format!("{text}\n")).map_err(|why| Failure::io("write", &marker, &why))?;
     let took = start.elapsed().as_secs_f64();
     eprintln!("bench: wrote a home of {} sessions in {took:.1} s", scale.sessions);
     Ok(home)
 }
 
+/// Removes homes of earlier versions of this program: they are large, and of no use to it.
+fn sweep(homes: &Path) {
+    for dir in fs::read_dir(homes).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let marker = fs::read_to_string(dir.join(MARKER)).unwrap_or_default();
+        if !marker.is_empty() && !marker.contains(&format!("\"version {VERSION},")) {
+            let _ = fs::remove_dir_all(&dir); // another run may do the same
+        }
+    }
+}
+
 /// When a finished home was made, if it can be used.
-fn made(dir: &Path, now: Moment) -> Option<Moment> {
+fn made(dir: &Path, scale: Scale, now: Moment) -> Option<Moment> {
     let text = fs::read_to_string(dir.join(MARKER)).ok()?;
     let marker: serde_json::Value = serde_json::from_str(&text).ok()?;
-    let made = marker["now"].as_u64().filter(|_| marker["version"] == VERSION)?;
+    let made = marker["now"].as_u64().filter(|_| marker["plan"] == plan_of(scale))?;
     (made <= now.0 && now.0 - made < KEEPS).then_some(Moment(made))
 }
 
-fn write(home: &Home) -> Outcome<()> {
+/// What is in a home, in a word.
+fn plan_of(scale: Scale) -> String {
+    format!("version {VERSION}, {scale:?}")
+}
+
+fn write(home: &Home, repository: &Path) -> Outcome<()> {
     for dir in plan::projects(&home.dir) {
         fs::create_dir_all(&dir).map_err(|why| Failure::io("create", &dir, &why))?;
     }
+    let of = |agent| {
+        home.sessions.iter().filter(move |session| session.agent == agent).collect::<Vec<_>>()
+    };
     let next = AtomicUsize::new(0);
-    let worker = || {
+    let files = || {
         while let Some(session) = home.sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match session.agent {
-                Agent::Claude => claude::write(&home.claude(), session)?,
-                Agent::Codex => codex::write(&home.codex(), session)?,
-            }
+            formats::write(&home.dir, session)?;
         }
         Ok(())
     };
+    let opencode =
+        || formats::opencode(repository, &home.store(Agent::OpenCode), &of(Agent::OpenCode));
+    let openclaw =
+        || formats::openclaw(repository, &home.store(Agent::OpenClaw), &of(Agent::OpenClaw));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let mut workers = vec![scope.spawn(opencode), scope.spawn(openclaw)];
+        workers.extend((0..threads).map(|_| scope.spawn(files)));
         workers
             .into_iter()
             .try_for_each(|it| it.join().unwrap_or_else(|_| Err(Failure::new("a writer panicked"))))
@@ -103,8 +130,8 @@ fn write(home: &Home) -> Outcome<()> {
 
 /// What agents leave beside transcripts: registry files of the dead, stale locks, names.
 fn leftovers(home: &Home) -> Outcome<()> {
-    let registry = home.claude().join("sessions");
-    let locks = home.codex().join("thread-writer-locks");
+    let registry = home.store(Agent::Claude).join("sessions");
+    let locks = home.store(Agent::Codex).join("thread-writer-locks");
     for dir in [&registry, &locks] {
         fs::create_dir_all(dir).map_err(|why| Failure::io("create", dir, &why))?;
     }
@@ -133,5 +160,5 @@ fn leftovers(home: &Home) -> Outcome<()> {
             session.id, session.end
         )
     });
-    put(home.codex().join("session_index.jsonl"), &named.collect::<String>())
+    put(home.store(Agent::Codex).join("session_index.jsonl"), &named.collect::<String>())
 }

@@ -5,36 +5,52 @@
 
 use super::{
     chance::Chance,
-    claude, codex,
+    formats,
     home::Home,
-    plan::{self, Agent, Ending, LIVE, Session},
+    plan::{self, Agent, Ending, Session},
     programs::Programs,
+    standin::Standin,
     time::Moment,
 };
 use crate::failure::{Failure, Outcome};
 use std::{
     fs,
-    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
     time::SystemTime,
 };
 
 /// Files of live sessions, in case a run could not remove them.
 const LIST: &str = "bench-live.txt";
 
-/// Who is live: the agent, the size of the transcript, its end, and what the registry says.
-const WHO: [(Agent, u64, Ending, &str); LIVE] = [
-    (Agent::Claude, 30_000, Ending::InTool, r#""busy""#),
-    (Agent::Claude, 120_000, Ending::Done, r#""idle""#),
-    (Agent::Claude, 800_000, Ending::InTool, r#""waiting","waitingFor":"permission prompt""#),
-    (Agent::Codex, 60_000, Ending::InTool, ""),
-    (Agent::Codex, 400_000, Ending::Generating, ""),
+/// A session that is to be live.
+#[derive(Clone, Copy)]
+struct Who {
+    agent: Agent,
+    size: u64,
+    ending: Ending,
+    /// What Claude Code's registry says of it.
+    says: &'static str,
+}
+
+const fn who(agent: Agent, size: u64, ending: Ending, says: &'static str) -> Who {
+    Who { agent, size, ending, says }
+}
+
+/// Who is live, over and over where more are wanted: one that works, one that waits for a person, and
+/// one of each agent whose trail is another one: a registry, a lock, an open file, none at all.
+const WHO: [Who; 5] = [
+    who(Agent::Claude, 30_000, Ending::InTool, r#""busy""#),
+    who(Agent::Codex, 400_000, Ending::InTool, ""),
+    who(Agent::Copilot, 60_000, Ending::InTool, ""),
+    who(Agent::Pi, 120_000, Ending::InTool, ""),
+    who(Agent::Claude, 800_000, Ending::InTool, r#""waiting","waitingFor":"permission prompt""#),
 ];
+const IDLE: Who = who(Agent::Claude, 120_000, Ending::Done, r#""idle""#);
 
 /// The live sessions of one home.
 pub(super) struct Live {
-    children: Vec<Child>,
+    standins: Vec<Standin>,
     /// Sessions of Claude Code, each with its process.
     claudes: Vec<(u32, Session)>,
     list: PathBuf,
@@ -47,46 +63,40 @@ pub(super) fn now() -> Moment {
 }
 
 impl Live {
-    /// Starts them all; what is started before a failure is ended too.
-    pub(super) fn start(home: &Home, programs: &Programs) -> Outcome<Self> {
-        Self::of(home, programs, &WHO)
+    /// Starts so many; what is started before a failure is ended too.
+    pub(super) fn start(home: &Home, programs: &Programs, count: usize) -> Outcome<Self> {
+        Self::of(home, programs, WHO.iter().cycle().take(count).copied())
     }
 
     /// Starts so many that do nothing.
     pub(super) fn idle(home: &Home, programs: &Programs, count: usize) -> Outcome<Self> {
-        Self::of(home, programs, &vec![(Agent::Claude, 120_000, Ending::Done, r#""idle""#); count])
+        Self::of(home, programs, std::iter::repeat_n(IDLE, count))
     }
 
-    fn of(home: &Home, programs: &Programs, who: &[(Agent, u64, Ending, &str)]) -> Outcome<Self> {
+    fn of(home: &Home, programs: &Programs, who: impl Iterator<Item = Who>) -> Outcome<Self> {
         let list = home.dir.join(LIST);
         sweep(&list);
-        let mut live = Self { children: Vec::new(), claudes: Vec::new(), list };
+        let mut live = Self { standins: Vec::new(), claudes: Vec::new(), list };
         let mut chance = Chance::new(0x6c69_7665);
         let cwds = plan::projects(&home.dir);
-        for (agent, size, ending, says) in who.iter().copied() {
+        // Each in a directory of its own while there are enough: two of Pi in one leave no trail.
+        for (who, cwd) in who.zip(cwds.iter().cycle()) {
             let at = now();
-            let id = match agent {
-                Agent::Claude => chance.uuid4(),
-                Agent::Codex => chance.uuid7(at.0),
-            };
             let session = Session {
-                agent,
-                id,
+                agent: who.agent,
+                id: who.agent.id(&mut chance, at),
                 parent: None,
-                cwd: chance.pick(&cwds).to_string_lossy().into_owned(),
-                start: at.before(600_000),
+                cwd: cwd.to_string_lossy().into_owned(),
+                start: at,
                 end: at,
-                size,
-                ending,
+                size: who.size,
+                ending: who.ending,
                 seed: chance.next(),
                 typed: true,
                 special: false,
                 archived: false,
             };
-            match agent {
-                Agent::Claude => live.claude(home, programs, (session, says))?,
-                Agent::Codex => live.codex(home, programs, session)?,
-            }
+            live.session(home, programs, (session, who.says))?;
         }
         Ok(live)
     }
@@ -102,9 +112,7 @@ impl Live {
     pub(super) fn kill(&mut self, number: usize) -> Outcome<String> {
         let (pid, session) = self.numbered(number)?;
         let (pid, id) = (*pid, session.id.clone());
-        for child in self.children.iter_mut().filter(|child| child.id() == pid) {
-            child.kill().map_err(|why| Failure::new(format!("cannot kill a stand-in: {why}")))?;
-        }
+        self.standins.iter_mut().filter(|it| it.pid() == pid).try_for_each(Standin::kill)?;
         Ok(id)
     }
 
@@ -112,53 +120,53 @@ impl Live {
         self.claudes.get(number).ok_or_else(|| Failure::new("too few sessions are live"))
     }
 
-    fn claude(&mut self, home: &Home, programs: &Programs, who: (Session, &str)) -> Outcome<()> {
+    /// A transcript of a Claude Code session.
+    pub(super) fn transcript(&self, home: &Home) -> Outcome<PathBuf> {
+        self.numbered(0).map(|(_, session)| formats::path(&home.dir, session))
+    }
+
+    /// Starts the process of a session, then writes what the session says: all of it is younger.
+    fn session(&mut self, home: &Home, programs: &Programs, who: (Session, &str)) -> Outcome<()> {
         let (mut session, says) = who;
-        let pid = self.spawn(&mut Command::new(&programs.claude), home, &session)?;
-        session.end = now();
-        let registry = home.claude().join("sessions").join(format!("{pid}.json"));
-        self.remember(&[&claude::path(&home.claude(), &session), &registry])?;
-        claude::write(&home.claude(), &session)?;
-        register(home, pid, &session, says)?;
-        self.claudes.push((pid, session));
+        let mut command = Command::new(programs.standin(session.agent)?);
+        if session.agent == Agent::Codex {
+            command.args(["exec", "--json"]);
+        }
+        command.current_dir(&session.cwd).env("HOME", &home.dir);
+        for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR"] {
+            command.env_remove(variable);
+        }
+        let mut standin = Standin::start(&mut command)?;
+        let pid = standin.pid();
+        (session.start, session.end) = (now(), now());
+        let (record, store) = (formats::path(&home.dir, &session), home.store(session.agent));
+        let dir = record.parent().unwrap_or(&record);
+        fs::create_dir_all(dir).map_err(|why| Failure::io("create", dir, &why))?;
+        self.remember(&[&record])?;
+        match session.agent {
+            Agent::Claude => {
+                self.remember(&[&store.join("sessions").join(format!("{pid}.json"))])?;
+                register(home, pid, &session, says)?;
+            }
+            Agent::Codex => {
+                let lock = store.join("thread-writer-locks").join(format!("{}.lock", session.id));
+                self.remember(&[&lock])?;
+                standin.told(&format!("lock {}", lock.display()))?;
+                standin.told(&format!("open {}", record.display()))?;
+            }
+            Agent::Copilot => {
+                let lock = formats::lock(&record, pid);
+                self.remember(&[dir])?;
+                standin.told(&format!("lock {}", lock.display()))?;
+            }
+            Agent::OpenCode | Agent::Pi | Agent::Gemini | Agent::OpenClaw => {}
+        }
+        formats::write(&home.dir, &session)?;
+        self.standins.push(standin);
+        if session.agent == Agent::Claude {
+            self.claudes.push((pid, session));
+        }
         Ok(())
-    }
-
-    fn codex(&mut self, home: &Home, programs: &Programs, mut session: Session) -> Outcome<()> {
-        let rollout = codex::path(&home.codex(), &session);
-        let lock = home.codex().join("thread-writer-locks").join(format!("{}.lock", session.id));
-        if let Some(dir) = rollout.parent() {
-            fs::create_dir_all(dir).map_err(|why| Failure::io("create", dir, &why))?;
-        }
-        self.remember(&[&rollout, &lock])?;
-        let mut command = Command::new(&programs.codex);
-        command.args(["exec", "--json"]).env("STANDIN_LOCK", &lock).env("STANDIN_OPEN", &rollout);
-        self.spawn(&mut command, home, &session)?;
-        // The turn that is open must be younger than the process that holds it.
-        session.end = now();
-        codex::write(&home.codex(), &session)
-    }
-
-    /// Starts a stand-in and waits until it holds what it is to hold.
-    fn spawn(&mut self, command: &mut Command, home: &Home, session: &Session) -> Outcome<u32> {
-        let spawned = command
-            .current_dir(&session.cwd)
-            .env("HOME", &home.dir)
-            .env_remove("CLAUDE_CONFIG_DIR")
-            .env_remove("CODEX_HOME")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
-        let mut child =
-            spawned.map_err(|why| Failure::new(format!("cannot start a stand-in: {why}")))?;
-        let (pid, said) = (child.id(), child.stdout.take());
-        self.children.push(child);
-        let mut line = String::new();
-        let read = said.map(|said| BufReader::new(said).read_line(&mut line));
-        match (read, line.as_str()) {
-            (Some(Ok(_)), "ready\n") => Ok(pid),
-            _ => Err(Failure::new("a stand-in ended before it was ready")),
-        }
     }
 
     fn remember(&self, files: &[&Path]) -> Outcome<()> {
@@ -171,11 +179,7 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        for child in &mut self.children {
-            // It may have ended by itself; then there is nothing to do.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.standins.clear();
         sweep(&self.list);
     }
 }
@@ -183,7 +187,7 @@ impl Drop for Live {
 /// Writes down which session a process has, as Claude Code does.
 fn register(home: &Home, pid: u32, session: &Session, says: &str) -> Outcome<()> {
     let (Session { id, cwd, end, .. }, ticks) = (session, ticks(pid)?);
-    let registry = home.claude().join("sessions").join(format!("{pid}.json"));
+    let registry = home.store(Agent::Claude).join("sessions").join(format!("{pid}.json"));
     let text = format!(
         r#"{{"pid":{pid},"sessionId":"{id}","cwd":"{cwd}","startedAt":{0},"procStart":"{ticks}","version":"2.1.197","peerProtocol":1,"kind":"interactive","entrypoint":"cli","name":"bench-{pid}","nameSource":"derived","status":{says},"updatedAt":{0},"statusUpdatedAt":{0}}}"#,
         end.0
@@ -194,7 +198,8 @@ fn register(home: &Home, pid: u32, session: &Session, says: &str) -> Outcome<()>
 /// Removes the files of live sessions that an earlier run left.
 fn sweep(list: &Path) {
     for file in fs::read_to_string(list).unwrap_or_default().lines() {
-        let _ = fs::remove_file(file);
+        // A folder is that of a session which has all its files in it.
+        let _ = fs::remove_file(file).or_else(|_| fs::remove_dir_all(file));
     }
     let _ = fs::remove_file(list);
 }

@@ -5,12 +5,14 @@ use crate::{
     failure::{Failure, Outcome},
     tool,
 };
+use nix::sys::resource::{UsageWho, getrusage};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::{
     env,
     ffi::OsString,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -20,12 +22,28 @@ pub(super) struct Subject {
     program: PathBuf,
     words: Vec<OsString>,
     home: PathBuf,
+    /// Removed before each run: what the program kept.
+    without: Option<PathBuf>,
+    /// Run once more before each run that counts.
+    again: bool,
+}
+
+/// What one run cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cost {
+    /// By the clock on the wall.
+    pub(super) wall: Duration,
+    /// Of all cores together, in the program and in the kernel.
+    pub(super) cpu: Duration,
+    /// Bytes that the kernel handed over when asked to read; what is mapped is not counted.
+    pub(super) read: u64,
 }
 
 impl Subject {
     /// This program in this home; it sees no other variable than `HOME`, `PATH` and a timezone.
     pub(super) fn new(program: impl Into<PathBuf>, home: &Home) -> Self {
-        Self { program: program.into(), words: Vec::new(), home: home.dir.clone() }
+        let (program, words) = (program.into(), Vec::new());
+        Self { program, words, home: home.dir.clone(), without: None, again: false }
     }
 
     /// With these words.
@@ -34,18 +52,33 @@ impl Subject {
         self
     }
 
-    /// Runs it, nothing kept, and says how long that took.
-    pub(super) fn time(&self) -> Outcome<Duration> {
-        let mut command = self.under(&[]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
+    /// With nothing left of what it kept in this directory.
+    pub(super) fn without(mut self, cache: PathBuf) -> Self {
+        self.without = Some(cache);
+        self
+    }
+
+    /// When the same was asked just before.
+    pub(super) fn again(mut self) -> Self {
+        self.again = true;
+        self
+    }
+
+    /// Runs it, what it says is not kept, and says what that cost.
+    pub(super) fn run(&self) -> Outcome<Cost> {
+        self.prepare();
+        let mut command = self.quietly(&[]);
+        let before = spent();
         let start = Instant::now();
-        let ended = command.status();
-        let took = start.elapsed();
-        let ended = ended.map_err(|why| self.failed(&why))?;
+        let mut child = command.spawn().map_err(|why| self.failed(&why))?;
+        let ended = over(&child);
+        let wall = start.elapsed();
+        let read = ended.map(|()| read(child.id())).map_err(|why| self.failed(&why));
+        let ended = child.wait().map_err(|why| self.failed(&why))?;
         // A program that falls over at once would be the fastest of all.
         match ended.code() {
-            Some(0 | 8) => Ok(took),
-            _ => Err(self.failed(&std::io::Error::other(ended.to_string()))),
+            Some(0 | 8) => Ok(Cost { wall, cpu: spent().saturating_sub(before), read: read? }),
+            _ => Err(self.failed(&io::Error::other(ended.to_string()))),
         }
     }
 
@@ -67,23 +100,46 @@ impl Subject {
         Some(kilobytes * 1024.0 / 1e6)
     }
 
-    /// How often it asked the kernel, all threads together; `None` without strace.
-    pub(super) fn syscalls(&self, scratch: &Path) -> Option<u64> {
+    /// How often it asked the kernel, all threads together, and how often for a new program; `None`
+    /// without strace.
+    pub(super) fn syscalls(&self, scratch: &Path) -> Option<(u64, u64)> {
         let text = self.watched("strace", &["-f", "-c", "-U", "name,calls"], scratch)?;
-        let total = text.lines().find_map(|line| line.trim().strip_prefix("total"))?;
-        total.trim().parse().ok()
+        let of = |name: &str| {
+            let count = text.lines().find_map(|line| line.trim().strip_prefix(name))?;
+            count.trim().parse().ok()
+        };
+        Some((of("total")?, of("execve").unwrap_or(0)))
     }
 
     fn watched(&self, watcher: &str, words: &[&str], scratch: &Path) -> Option<String> {
         if !tool::is_on_path(watcher) {
             return None;
         }
+        self.prepare();
         let report = scratch.join(format!("{watcher}.txt"));
         let report_name = report.to_str()?;
         let mut watch = vec![watcher];
         watch.extend(words.iter().copied().chain(["-o", report_name]));
-        self.under(&watch).stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
+        self.quietly(&watch).status().ok()?;
         fs::read_to_string(&report).ok()
+    }
+
+    /// Leaves what the program kept as it is to be found.
+    fn prepare(&self) {
+        if let Some(cache) = &self.without {
+            // There is none before the first run.
+            let _ = fs::remove_dir_all(cache);
+        }
+        if self.again {
+            // What counts is the next run; it will say what is wrong.
+            let _ = self.quietly(&[]).status();
+        }
+    }
+
+    fn quietly(&self, watch: &[&str]) -> Command {
+        let mut command = self.under(watch);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
     }
 
     /// The command, run by another one if any is named.
@@ -102,7 +158,30 @@ impl Subject {
         command
     }
 
-    fn failed(&self, why: &std::io::Error) -> Failure {
+    fn failed(&self, why: &io::Error) -> Failure {
         Failure::io("run", &self.program, why)
     }
+}
+
+/// Waits for a process to end, and leaves it to be asked what it did.
+fn over(child: &Child) -> io::Result<()> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other("it has no pid"))?;
+    waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+    Ok(())
+}
+
+/// What a process that has ended has read.
+fn read(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let count = text.lines().find_map(|line| line.strip_prefix("rchar:"));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or_default()
+}
+
+/// The processor's time of all children that were waited for.
+fn spent() -> Duration {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Duration::ZERO };
+    let micros = [usage.user_time(), usage.system_time()]
+        .map(|time| i128::from(time.tv_sec()) * 1_000_000 + i128::from(time.tv_usec()));
+    Duration::from_micros(u64::try_from(micros.iter().sum::<i128>()).unwrap_or_default())
 }

@@ -6,8 +6,6 @@ use super::{
 };
 use std::path::{Path, PathBuf};
 
-/// How many live sessions are added to every home.
-pub(super) const LIVE: usize = 5;
 /// How many sessions, live ones included, were active in the last seven days.
 const WINDOW: usize = 500;
 /// Ages of those: none is so old that a day or two later it would fall out of the window.
@@ -35,6 +33,8 @@ const PROJECTS: &[&str] = &[
 pub(super) struct Scale {
     /// How many sessions, live ones included.
     pub(super) sessions: usize,
+    /// How many of them are live.
+    pub(super) live: usize,
     /// All transcripts together; `None` leaves the sizes as they come.
     pub(super) bytes: Option<f64>,
 }
@@ -51,7 +51,45 @@ impl Scale {
 pub(super) enum Agent {
     Claude,
     Codex,
+    OpenCode,
+    Pi,
+    Gemini,
+    Copilot,
+    OpenClaw,
 }
+
+impl Agent {
+    /// Every agent.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Claude,
+        Self::Codex,
+        Self::OpenCode,
+        Self::Pi,
+        Self::Gemini,
+        Self::Copilot,
+        Self::OpenClaw,
+    ];
+
+    /// An id for a session that began then.
+    pub(super) fn id(self, chance: &mut Chance, start: Moment) -> String {
+        match self {
+            Self::Claude | Self::Gemini | Self::Copilot | Self::OpenClaw => chance.uuid4(),
+            Self::Codex | Self::Pi => chance.uuid7(start.0),
+            Self::OpenCode => chance.id_since("ses_", !((start.0 << 12) + 1)),
+        }
+    }
+}
+
+/// Whose sessions come one after the other: the agents that no live session stands for come first, so
+/// that a home of ten has all of them; the rest is as people use them.
+#[rustfmt::skip]
+const MIX: [Agent; 20] = {
+    use Agent::{Claude, Codex, Copilot, Gemini, OpenClaw, OpenCode, Pi};
+    [
+        Claude, OpenCode, Gemini, OpenClaw, Codex, Copilot, Pi, Claude, Codex, Claude,
+        Claude, Codex, OpenCode, Claude, Pi, Codex, Claude, Claude, Codex, Claude,
+    ]
+};
 
 /// How a transcript ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +104,7 @@ pub(super) enum Ending {
     InTool,
     /// Killed before an answer, or still waiting for it.
     Generating,
-    /// By the limit on turns; Codex has none and is interrupted.
+    /// By the limit on turns; where there is none, interrupted.
     TurnLimit,
     /// Killed in mid-write.
     Torn,
@@ -88,7 +126,7 @@ pub(super) struct Session {
     pub(super) seed: u64,
     /// In a terminal, not by a script.
     pub(super) typed: bool,
-    /// Claude: has helpers of its own. Codex: written by 0.140.
+    /// Claude: has helpers of its own. Codex: written by 0.140. Others: nothing.
     pub(super) special: bool,
     /// Codex: in the archive.
     pub(super) archived: bool,
@@ -101,21 +139,19 @@ pub(super) fn projects(home: &Path) -> Vec<PathBuf> {
 
 /// All sessions of a home but the live ones.
 pub(super) fn sessions(home: &Path, scale: Scale, now: Moment) -> Vec<Session> {
-    let count = scale.sessions.saturating_sub(LIVE);
-    let recent = scale.window().saturating_sub(LIVE);
+    let count = scale.sessions.saturating_sub(scale.live);
+    let recent = scale.window().saturating_sub(scale.live);
     let mut chance = Chance::new(0x61_6765_6e74);
     let cwds = projects(home);
     let mut all: Vec<Session> = Vec::with_capacity(count);
-    for (at, size) in sizes(count, scale.bytes, &mut chance).into_iter().enumerate() {
-        let agent = if at % 2 == 0 { Agent::Claude } else { Agent::Codex };
+    for (at, size) in sizes(scale, &mut chance).into_iter().enumerate() {
+        let agent = MIX[at % MIX.len()];
         let end = now.before(age(&mut chance, at < recent));
         let start = end.before(chance.between(60_000, 5 * 3_600_000) as u64);
-        let is_helper = agent == Agent::Codex && at > 2 && chance.percent(4);
-        let parent = is_helper.then(|| all[at - 2].id.clone());
-        let id = match agent {
-            Agent::Claude => chance.uuid4(),
-            Agent::Codex => chance.uuid7(start.0),
-        };
+        let is_helper = agent == Agent::Codex && chance.percent(4);
+        let before = || all.iter().rev().find(|session| session.agent == agent);
+        let parent = if is_helper { before().map(|session| session.id.clone()) } else { None };
+        let id = agent.id(&mut chance, start);
         all.push(Session {
             agent,
             id,
@@ -135,15 +171,16 @@ pub(super) fn sessions(home: &Path, scale: Scale, now: Moment) -> Vec<Session> {
 }
 
 /// Even steps through the distribution in a random order, the giant first: it is a recent one.
-fn sizes(count: usize, bytes: Option<f64>, chance: &mut Chance) -> Vec<u64> {
+fn sizes(scale: Scale, chance: &mut Chance) -> Vec<u64> {
+    let count = scale.sessions.saturating_sub(scale.live);
     let share = |at: usize| (at as f64 + 0.5) / count as f64;
     let size = |at: usize| MEDIAN * (SPREAD * normal_quantile(share(at))).exp();
     let mut sizes: Vec<f64> = (0..count).map(size).collect();
     let last = count.saturating_sub(1);
-    if count + LIVE >= GIANT_FROM {
+    if scale.sessions >= GIANT_FROM {
         sizes[last] = LARGEST;
     }
-    let factor = bytes.map_or(1.0, |bytes| bytes / sizes.iter().sum::<f64>());
+    let factor = scale.bytes.map_or(1.0, |bytes| bytes / sizes.iter().sum::<f64>());
     chance.shuffle(&mut sizes[..last]);
     sizes.rotate_right(1.min(count));
     sizes.into_iter().map(|size| (size * factor) as u64).collect()
@@ -177,7 +214,7 @@ mod tests {
     #[test]
     fn a_home_is_as_large_and_as_old_as_the_issue_says() {
         let now = Moment(1_794_766_444_017);
-        let scale = Scale { sessions: 10_000, bytes: None };
+        let scale = Scale { sessions: 10_000, live: 5, bytes: None };
         let all = sessions(Path::new("/h"), scale, now);
         let mut sizes: Vec<u64> = all.iter().map(|session| session.size).collect();
         sizes.sort_unstable();
@@ -193,13 +230,16 @@ mod tests {
 
     #[test]
     fn a_home_may_be_tiny_and_of_any_size() {
-        let scale = Scale { sessions: 10, bytes: Some(1e6) };
+        let scale = Scale { sessions: 10, live: 5, bytes: Some(1e6) };
         let all = sessions(Path::new("/h"), scale, Moment(1_794_766_444_017));
-        assert_eq!(all.iter().filter(|session| session.agent == Agent::Claude).count(), 3);
+        use Agent::{Claude, Codex, Gemini, OpenClaw, OpenCode};
+        let agents: Vec<Agent> = all.iter().map(|session| session.agent).collect();
+        assert_eq!(agents, [Claude, OpenCode, Gemini, OpenClaw, Codex]);
         let whole: u64 = all.iter().map(|session| session.size).sum();
         assert!((990_000..=1_000_000).contains(&whole), "{whole}");
         assert!(
-            sessions(Path::new("/h"), Scale { sessions: 0, bytes: None }, Moment(0)).is_empty()
+            sessions(Path::new("/h"), Scale { sessions: 0, live: 0, bytes: None }, Moment(0))
+                .is_empty()
         );
     }
 }

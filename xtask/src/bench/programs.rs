@@ -1,5 +1,6 @@
 //! Small programs that the bench compiles: yardsticks, and stand-ins for agents.
 
+use super::plan::Agent;
 use crate::{
     failure::{Failure, Outcome},
     tool,
@@ -22,10 +23,24 @@ pub(super) struct Programs {
     pub(super) hello: PathBuf,
     /// Walks over `/proc`; with the word `read` it reads every `stat` file instead of asking stat(2).
     pub(super) walk: PathBuf,
-    /// Holds what an agent would hold, under its name.
-    pub(super) claude: PathBuf,
-    /// The same program under the other name.
-    pub(super) codex: PathBuf,
+    /// Holds what an agent would hold, under the name of one.
+    standins: PathBuf,
+}
+
+impl Programs {
+    /// The program that stands in for an agent's own.
+    pub(super) fn standin(&self, agent: Agent) -> Outcome<PathBuf> {
+        let name = match agent {
+            Agent::Claude => "claude",
+            Agent::Codex => "codex",
+            Agent::Pi => "pi",
+            Agent::Copilot => "copilot",
+            Agent::OpenCode | Agent::Gemini | Agent::OpenClaw => {
+                return Err(Failure::new("no stand-in is known for this agent"));
+            }
+        };
+        Ok(self.standins.join(name))
+    }
 }
 
 /// Compiles them all into a directory.
@@ -34,11 +49,15 @@ pub(super) fn compile(dir: &Path) -> Outcome<Programs> {
     let programs = Programs {
         hello: compiled(dir, "hello", HELLO)?,
         walk: compiled(dir, "walk", WALK)?,
-        claude: compiled(dir, "claude", STANDIN)?,
-        codex: dir.join("codex"),
+        standins: dir.join("standins"),
     };
-    let copied = fs::copy(&programs.claude, &programs.codex);
-    copied.map_err(|why| Failure::io("write", &programs.codex, &why))?;
+    let standin = compiled(dir, "standin", STANDIN)?;
+    let failed = |why| Failure::io("write", &programs.standins, &why);
+    fs::create_dir_all(&programs.standins).map_err(failed)?;
+    for agent in [Agent::Claude, Agent::Codex, Agent::Pi, Agent::Copilot] {
+        let to = programs.standin(agent)?;
+        fs::copy(&standin, &to).map_err(|why| Failure::io("write", &to, &why))?;
+    }
     Ok(programs)
 }
 

@@ -1,8 +1,9 @@
-//! The table: what each command took, against its yardstick and its bar.
+//! The table: what each question cost, against its yardstick and its bar; the same for a person at a
+//! terminal and for the page.
 
-use super::rounds::Times;
+use super::rounds::Costs;
 
-/// What a command is measured against.
+/// What a question is measured against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Yardstick {
     /// A hello-world process.
@@ -13,7 +14,7 @@ pub(super) enum Yardstick {
     Find,
 }
 
-/// The bars of a command.
+/// The bars of a question.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bars {
     /// Measured against this.
@@ -27,101 +28,128 @@ pub(super) struct Bars {
 /// One line of the table.
 pub(super) struct Row {
     pub(super) name: String,
-    pub(super) times: Times,
+    pub(super) costs: Costs,
     pub(super) bars: Bars,
     pub(super) peak: Option<f64>,
     pub(super) syscalls: Option<u64>,
 }
 
-/// The quickest run of each yardstick, in milliseconds.
-#[derive(Clone, Copy, Debug)]
+/// What each yardstick cost.
+#[derive(Debug)]
 pub(super) struct Yard {
-    pub(super) hello: f64,
-    pub(super) walk: f64,
-    pub(super) find: f64,
+    pub(super) hello: Costs,
+    pub(super) walk: Costs,
+    pub(super) find: Costs,
 }
 
 impl Yard {
-    fn of(&self, yardstick: Yardstick) -> (f64, &'static str) {
+    fn of(&self, yardstick: Yardstick) -> (&Costs, &'static str) {
         match yardstick {
-            Yardstick::Hello => (self.hello, "hello"),
-            Yardstick::Walk => (self.walk, "hello+walk"),
-            Yardstick::Find => (self.find, "find"),
+            Yardstick::Hello => (&self.hello, "hello"),
+            Yardstick::Walk => (&self.walk, "hello + walk"),
+            Yardstick::Find => (&self.find, "find"),
         }
     }
 }
 
+/// Names and widths of the columns.
+const COLUMNS: [(&str, usize); 12] = [
+    ("question", 42),
+    ("wall ms", 8),
+    ("ratio", 6),
+    ("to", 12),
+    ("bar", 4),
+    ("CPU ms", 8),
+    ("ratio", 6),
+    ("peak MB", 7),
+    ("bar", 4),
+    ("syscalls", 8),
+    ("read MB", 8),
+    ("verdict", 14),
+];
+
 /// The head of the table.
 pub(super) fn head() -> String {
-    let line = format!(
-        "{:<32} {:>9} {:>9} {:>7} {:<10} {:>5} {:>7} {:>5} {:>8}  {}",
-        "command",
-        "min ms",
-        "median",
-        "ratio",
-        "to",
-        "bar",
-        "peak MB",
-        "bar",
-        "syscalls",
-        "verdict"
-    );
-    let rule = "-".repeat(line.chars().count());
-    format!("{line}\n{rule}")
+    let names = line(&COLUMNS.map(|(name, _)| name.to_owned()));
+    let rule: Vec<String> = COLUMNS.iter().map(|(_, width)| "-".repeat(*width)).collect();
+    format!("{names}\n| {} |", rule.join(" | "))
+}
+
+fn line(cells: &[String]) -> String {
+    let padded = cells.iter().zip(COLUMNS).map(|(cell, (_, width))| format!("{cell:<width$}"));
+    format!("| {} |", padded.collect::<Vec<_>>().join(" | "))
 }
 
 impl Row {
     /// The line, with whether it is within its bars.
     pub(super) fn line(&self, yard: &Yard) -> String {
-        let (yardstick, to) = yard.of(self.bars.yardstick);
-        let ratio = Some(self.times.min() / yardstick);
-        let is_over = |value: Option<f64>, bar: Option<f64>| match (value, bar) {
-            (Some(value), Some(bar)) => value > bar,
-            _ => false,
+        let Bars { yardstick, ratio: bar, memory: most } = self.bars;
+        let (against, to) = yard.of(yardstick);
+        let ratio = Some(self.costs.times(against));
+        let name = match self.name.starts_with('`') {
+            true => self.name.clone(),
+            false => format!("`{}`", self.name),
         };
-        let slow = is_over(ratio, self.bars.ratio);
-        let large = is_over(self.peak, self.bars.memory);
-        let has_bar = self.bars.ratio.is_some() || self.bars.memory.is_some();
-        let verdict = match (has_bar, slow, large) {
-            (false, _, _) => "",
-            (true, false, false) => "ok",
-            (true, true, false) => "OVER (time)",
-            (true, false, true) => "OVER (memory)",
-            (true, true, true) => "OVER (time, memory)",
-        };
-        format!(
-            "{:<32} {:>9.2} {:>9.2} {:>7} {:<10} {:>5} {:>7} {:>5} {:>8}  {verdict}",
-            self.name,
-            self.times.min(),
-            self.times.median(),
+        line(&[
+            name,
+            format!("{:.2}", self.costs.wall()),
             figure(ratio, 2),
-            to,
-            figure(self.bars.ratio, 1),
+            to.to_owned(),
+            figure(bar, 1),
+            format!("{:.2}", self.costs.cpu()),
+            format!("{:.2}", self.costs.cpu_times(against)),
             figure(self.peak, 1),
-            figure(self.bars.memory, 0),
-            self.syscalls.map_or("-".to_owned(), |count| count.to_string()),
-        )
+            figure(most, 0),
+            self.syscalls.map_or(String::new(), |count| count.to_string()),
+            format!("{:.2}", self.costs.read()),
+            verdict(&[(ratio, bar), (self.peak, most)]).to_owned(),
+        ])
+    }
+}
+
+/// Whether every figure that has a bar is within it; nothing where none has one.
+pub(super) fn verdict(figures: &[(Option<f64>, Option<f64>)]) -> &'static str {
+    let judged = figures.iter().filter_map(|(value, bar)| Some((*value)? <= (*bar)?));
+    let judged: Vec<bool> = judged.collect();
+    match (judged.is_empty(), judged.iter().all(|holds| *holds)) {
+        (true, _) => "",
+        (false, true) => "holds",
+        (false, false) => "does not hold",
     }
 }
 
 fn figure(value: Option<f64>, digits: usize) -> String {
-    value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+    value.map_or(String::new(), |value| format!("{value:.digits$}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bars, Row, Times, Yard, Yardstick};
+    use super::{Bars, Costs, Row, Yard, Yardstick, head, verdict};
+    use crate::bench::measure::Cost;
     use std::time::Duration;
 
+    fn costs(millis: u64) -> Costs {
+        let mut costs = Costs::default();
+        costs.add(Cost { wall: Duration::from_millis(millis), ..Cost::default() });
+        costs
+    }
+
     #[test]
-    fn a_row_says_what_is_over_its_bar() {
-        let mut times = Times::default();
-        times.add(Duration::from_millis(30));
+    fn a_row_says_whether_its_bars_hold() {
         let bars = Bars { yardstick: Yardstick::Find, ratio: Some(2.0), memory: Some(12.0) };
-        let row = Row { name: "list".to_owned(), times, bars, peak: Some(9.5), syscalls: None };
-        let yard = Yard { hello: 1.0, walk: 2.0, find: 10.0 };
-        assert!(
-            row.line(&yard).ends_with("3.00 find         2.0     9.5    12        -  OVER (time)")
-        );
+        let yard = Yard { hello: costs(1), walk: costs(2), find: costs(10) };
+        let row = |millis| {
+            let (name, costs) = ("list".to_owned(), costs(millis));
+            Row { name, costs, bars, peak: Some(9.5), syscalls: None }.line(&yard)
+        };
+        assert!(row(30).contains("| 3.00   | find         | 2.0  |"), "{}", row(30));
+        assert!(row(30).contains("does not hold") && row(20).contains("| holds "));
+        assert!(head().lines().all(|line| line.chars().count() == row(30).chars().count()));
+    }
+
+    #[test]
+    fn without_a_bar_there_is_no_verdict() {
+        assert_eq!(verdict(&[(Some(3.0), None), (None, Some(1.0))]), "");
+        assert_eq!(verdict(&[(Some(3.0), None), (Some(2.0), Some(1.0))]), "does not hold");
     }
 }

@@ -2,14 +2,17 @@
 
 use super::{
     ask::Ask,
-    events,
-    home::{self, Home},
+    daemon, events,
+    home::{self, Home, Places},
     live::{self, Live},
     measure::Subject,
-    plan::{Agent, LIVE, Scale},
+    paper::Paper,
+    plan::Scale,
     programs::{self, Programs},
-    report::{self, Bars, Row, Yard, Yardstick},
-    rounds::{self, Patience, Times},
+    questions,
+    report::{self, Row, Yard},
+    rounds::{self, Costs, Patience},
+    totals,
 };
 use crate::{
     failure::{Failure, Outcome},
@@ -17,204 +20,211 @@ use crate::{
 };
 use serde_json::Value;
 use std::{
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
+    process::Command,
+    thread,
 };
 
-/// The home that `list` must be as quick on as on the large one.
-const SMALL: Scale = Scale { sessions: 10, bytes: None };
 /// How often the two homes take turns.
 const TURNS: usize = 6;
 
 /// What stays the same during a bench.
-struct Bench {
-    agentctl: PathBuf,
-    programs: Programs,
-    scratch: PathBuf,
-    patience: Patience,
+pub(super) struct Bench {
+    pub(super) agentctl: PathBuf,
+    pub(super) rg: PathBuf,
+    pub(super) programs: Programs,
+    pub(super) scratch: PathBuf,
+    pub(super) patience: Patience,
 }
 
 /// Measures and prints; only what cannot be measured at all is a failure.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Outcome<()> {
     let ask = Ask::parse(words)?;
-    let cache = match &ask.keep {
+    let scratch = match &ask.keep {
         Some(dir) => std::path::absolute(dir).map_err(|why| Failure::io("resolve", dir, &why))?,
         None => setup::cache_dir()?.join("bench"),
     };
-    let agentctl = release(root)?;
-    let programs = programs::compile(&cache.join("programs"))?;
-    let now = live::now();
-    let home = home::ensure(&cache, ask.scale(), now)?;
-    let small = home::ensure(&cache, SMALL, now)?;
-    let bench = Bench { agentctl, programs, scratch: cache, patience: ask.patience() };
-    let size = fs::metadata(&bench.agentctl).map_or(0, |found| found.len());
-    println!("agentctl: {:.2} MB, release profile", size as f64 / 1e6);
-    bench.table(&home, ask.scale())?;
-    bench.independence(&home, &small)?;
+    let _turn = turn(&scratch)?;
+    let (places, now) = (Places { homes: &scratch, repository: root }, live::now());
+    let home = home::ensure(&places, ask.scale(), now)?;
+    let small = home::ensure(&places, ask.small(), now)?;
+    if ask.homes_only {
+        println!("{}\n{}", home.dir.display(), small.dir.display());
+        return Ok(());
+    }
+    setup::watchers()?;
+    let programs = programs::compile(&scratch.join("programs"))?;
+    let agentctl = match &ask.program {
+        Some(path) => fs::canonicalize(path).map_err(|why| Failure::io("find", path, &why))?,
+        None => release(root)?,
+    };
+    let rg = setup::ripgrep()?;
+    let bench = Bench { agentctl, rg, programs, scratch, patience: ask.patience() };
+    let mut paper = Paper::default();
+    bench.origin(&mut paper, ask.program.is_none().then_some(root))?;
+    bench.all(&mut paper, &home, ask.scale())?;
+    bench.independence(&mut paper, (&home, ask.scale()), (&small, ask.small()))?;
     let mut live = Live::idle(&home, &bench.programs, events::IDLE)?;
     let watch = bench.subject(&home, &["events", "--json", "--since", "1s"]);
-    events::run(watch, &home, &mut live, ask.quiet())
+    events::run(&mut paper, (watch, &home), &mut live, ask.quiet())?;
+    if ask.page { paper.publish(root) } else { Ok(()) }
+}
+
+/// Waits for this bench's turn: another one has live sessions in the same homes.
+fn turn(dir: &Path) -> Outcome<File> {
+    let failed = |why| Failure::io("lock", dir, &why);
+    fs::create_dir_all(dir).map_err(failed)?;
+    let file = File::create(dir.join("bench.lock")).map_err(failed)?;
+    file.lock().map_err(failed)?;
+    Ok(file)
 }
 
 /// Builds the program and says where cargo put it.
 fn release(root: &Path) -> Outcome<PathBuf> {
     let mut build = tool::cargo();
-    build.args(["build", "--release", "--package", "agentctl", "--message-format=json"]);
-    let said = tool::captured(build.current_dir(root))?;
-    let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut built =
-        messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
-    built.next_back().ok_or_else(|| Failure::new("cargo named no executable"))
+    build.args(["build", "--release", "--package", "agentctl"]).current_dir(root);
+    tool::built(&mut build, "agentctl")
 }
 
 impl Bench {
-    fn subject(&self, home: &Home, words: &[&str]) -> Subject {
+    /// A call of the program.
+    pub(super) fn subject(&self, home: &Home, words: &[&str]) -> Subject {
         Subject::new(&self.agentctl, home).words(words.iter().copied())
     }
 
-    /// All commands on the large home, in turns with the yardsticks.
-    fn table(&self, home: &Home, scale: Scale) -> Outcome<()> {
-        let _live = Live::start(home, &self.programs)?;
-        self.census(home, scale)?;
-        let walk = Subject::new(&self.programs.walk, home);
-        let find = Subject::new("find", home).words(home.folders());
-        let yardsticks = [
-            Subject::new(&self.programs.hello, home),
-            walk.clone(),
-            walk.words(["read"]),
-            find.words(["-type", "f", "-printf", "%s\n"]),
-        ];
-        let commands = commands(home)?;
-        let subjects: Vec<Subject> = commands
-            .iter()
-            .map(|(words, _)| self.subject(home, &words.split(' ').collect::<Vec<_>>()))
-            .collect();
-        let all: Vec<&Subject> = yardsticks.iter().chain(&subjects).collect();
-        let mut times = rounds::interleaved(&all, self.patience)?;
-        let measured = times.split_off(yardsticks.len());
-        let yard = Yard { hello: times[0].min(), walk: times[1].min(), find: times[3].min() };
-        for (name, times) in ["hello", "hello+walk", "(reading stat)", "find"].iter().zip(&times) {
-            println!("{name:<16} {:>8.2} ms, median {:.2} ms", times.min(), times.median());
-        }
-        println!("\n{}", report::head());
-        for (((words, bars), subject), times) in commands.iter().zip(&subjects).zip(measured) {
-            let (peak, syscalls) = (subject.peak(&self.scratch), subject.syscalls(&self.scratch));
-            let row = Row { name: shown(words), times, bars: *bars, peak, syscalls };
-            println!("{}", row.line(&yard));
-        }
-        self.totals(home, &yard)
-    }
-
-    /// What is there, and what agentctl finds of it.
-    fn census(&self, home: &Home, scale: Scale) -> Outcome<()> {
-        println!(
-            "home: {} sessions, {} of them in the last 7 days, {} live",
-            scale.sessions,
-            scale.window(),
-            LIVE
-        );
-        let found = |words: &[&str]| self.subject(home, words).output();
-        let (live, week) = (found(&["list", "--json"])?, found(&["list", "-a", "--json"])?);
-        let all = found(&["list", "-a", "--since", "all", "--json"])?;
-        let expected = [LIVE, scale.window(), scale.sessions];
-        let ran = [("list", live), ("list -a", week), ("list -a --since all", all)];
-        let mut is_as_made = true;
-        for ((name, ran), expected) in ran.into_iter().zip(expected) {
-            let json: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
-            let sessions = json["sessions"].as_array().map_or(0, Vec::len);
-            let problems = json["problems"].as_array().map_or(0, Vec::len);
-            println!("  {name}: {sessions} sessions, {problems} problems, {}", ran.status);
-            is_as_made &= sessions == expected;
-        }
-        if !is_as_made {
-            println!("  not what was made: are other agents at work on this machine?");
-        }
-        println!();
+    /// When, of what and where; the repository tells of what, if the program was built from it.
+    fn origin(&self, paper: &mut Paper, built_from: Option<&Path>) -> Outcome<()> {
+        let of = match built_from {
+            None => "a program that was given".to_owned(),
+            Some(root) => {
+                let said = |words: &[&str]| {
+                    tool::captured(Command::new("git").args(words).current_dir(root))
+                };
+                let commit = said(&["rev-parse", "--short=10", "HEAD"])?;
+                let changed = !said(&["status", "--porcelain", "--", "crates"])?.is_empty();
+                format!("commit `{}`{}", commit.trim(), if changed { " with changes" } else { "" })
+            }
+        };
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let (at, size) = (live::now(), fs::metadata(&self.agentctl).map_or(0, |found| found.len()));
+        paper.say(format!(
+            "{}, {of}, {:.2} MB, {cores} cores.\n",
+            at.to_string().get(..16).unwrap_or_default().replace('T', " "),
+            size as f64 / 1e6
+        ));
         Ok(())
     }
 
-    /// Tokens of everything, once: it reads every transcript.
-    fn totals(&self, home: &Home, yard: &Yard) -> Outcome<()> {
-        let subject = self.subject(home, &["list", "-a", "--since", "all", "--usage"]);
-        let mut times = Times::default();
-        times.add(subject.time()?);
-        let peak = subject.peak(&self.scratch);
-        let bars = Bars { yardstick: Yardstick::Find, ratio: None, memory: None };
-        let claude = home.sessions.iter().filter(|session| session.agent == Agent::Claude);
-        let megabytes = claude.map(|session| session.size).sum::<u64>() as f64 / 1e6;
-        let speed = megabytes / times.min() * 1e3;
-        let name = "list -a --since all --usage".to_owned();
-        println!("{}", Row { name, times, bars, peak, syscalls: None }.line(yard));
-        println!("  once; {speed:.0} MB/s over {megabytes:.0} MB of Claude Code's transcripts\n");
+    /// All questions on the large home, in turns with the yardsticks.
+    fn all(&self, paper: &mut Paper, home: &Home, scale: Scale) -> Outcome<()> {
+        let live = Live::start(home, &self.programs, scale.live)?;
+        let find = Subject::new("find", home).words(home.folders());
+        let find = find.words(["-type", "f", "-printf", "%s\n"]);
+        let bytes = size(&find)?;
+        self.census(paper, home, (scale, bytes))?;
+        let walk = Subject::new(&self.programs.walk, home);
+        let reading = walk.clone().words(["read"]);
+        let yardsticks = [Subject::new(&self.programs.hello, home), walk, reading, find];
+        let questions = questions::all(home);
+        let asked: Vec<Subject> =
+            questions.iter().map(|question| question.subject(&self.agentctl, home)).collect();
+        let subjects: Vec<&Subject> = yardsticks.iter().chain(&asked).collect();
+        let mut costs = rounds::interleaved(&subjects, self.patience)?;
+        let answered = costs.split_off(yardsticks.len());
+        let names = ["hello-world", "hello + walk over /proc", "walk that reads each stat", "find"];
+        for (name, costs) in names.iter().zip(&costs) {
+            paper.say(yardstick(name, costs));
+        }
+        let yard = Yard { find: costs.remove(3), walk: costs.remove(1), hello: costs.remove(0) };
+        paper.say(format!("\n{}", report::head()));
+        let mut programs = None;
+        for ((question, subject), costs) in questions.iter().zip(&asked).zip(answered) {
+            let (peak, calls) = (subject.peak(&self.scratch), subject.syscalls(&self.scratch));
+            let (name, bars) = (question.shown(home), question.bars);
+            programs = programs.or(calls.filter(|_| name == "list").map(|(_, execs)| execs));
+            let row = Row { name, costs, bars, peak, syscalls: calls.map(|(all, _)| all) };
+            paper.say(row.line(&yard));
+        }
+        if let Some(started) = programs {
+            let verdict = report::verdict(&[(Some(started as f64), Some(1.0))]);
+            paper.say(format!("\n`list` starts {} programs: {verdict}.", started.max(1) - 1));
+        }
+        totals::run(self, paper, home, (&live, bytes))?;
+        daemon::run(self, paper, home)
+    }
+
+    /// What is there, and what agentctl finds of it.
+    fn census(&self, paper: &mut Paper, home: &Home, (scale, bytes): (Scale, u64)) -> Outcome<()> {
+        let Scale { sessions, live, .. } = scale;
+        let (window, gigabytes) = (scale.window(), bytes as f64 / 1e9);
+        paper.say(format!("Home: {sessions} sessions, {gigabytes:.2} GB, {window} of them in the last 7 days, {live} live.\n"));
+        let found = |words: &[&str]| self.subject(home, words).output();
+        let asked = [
+            (vec!["list", "--json"], live),
+            (vec!["list", "-a", "--json"], window),
+            (vec!["list", "-a", "--since", "all", "--json"], sessions),
+        ];
+        let mut others = false;
+        for (words, expected) in asked {
+            let ran = found(&words)?;
+            let json: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+            let count = |key: &str| json[key].as_array().map_or(0, Vec::len);
+            let (sessions, problems) = (count("sessions"), count("problems"));
+            if sessions != expected || problems > 0 {
+                others = true;
+                paper.say(format!(
+                    "`{}` finds {sessions} sessions of {expected}, {problems} problems.",
+                    words.join(" ")
+                ));
+            }
+        }
+        if others {
+            paper.say("Are other agents at work on this machine? They cost `list` a look too.\n");
+        }
         Ok(())
     }
 
     /// `list` on both homes by turns, each with live sessions of its own.
-    fn independence(&self, large: &Home, small: &Home) -> Outcome<()> {
-        let mut times = [Times::default(), Times::default()];
+    fn independence(
+        &self,
+        paper: &mut Paper,
+        (large, many): (&Home, Scale),
+        (small, few): (&Home, Scale),
+    ) -> Outcome<()> {
+        let mut costs = [Costs::default(), Costs::default()];
         for _ in 0..TURNS {
-            for (home, times) in [large, small].into_iter().zip(&mut times) {
-                let _live = Live::start(home, &self.programs)?;
+            for (home, costs) in [large, small].into_iter().zip(&mut costs) {
+                let _live = Live::start(home, &self.programs, many.live)?;
                 let subject = self.subject(home, &["list"]);
-                subject.time()?;
+                subject.run()?;
                 for _ in 0..self.patience.rounds / TURNS + 1 {
-                    times.add(subject.time()?);
+                    costs.add(subject.run()?);
                 }
             }
         }
-        let [large_times, small_times] = times;
-        let change = (large_times.min() / small_times.min() - 1.0) * 100.0;
-        println!(
-            "list, {} -> {} sessions: {:.2} -> {:.2} ms, {change:+.0} % (bar: below 10 %): {}",
-            SMALL.sessions,
-            large.sessions.len() + LIVE,
-            small_times.min(),
-            large_times.min(),
-            if change < 10.0 { "ok" } else { "OVER" }
-        );
+        let [of_large, of_small] = costs;
+        let change = (of_large.times(&of_small) - 1.0) * 100.0;
+        paper.say(format!(
+            "`list`, {} → {} sessions: {:.2} → {:.2} ms, {change:+.0} % (bar: below 10 %): {}.",
+            few.sessions,
+            many.sessions,
+            of_small.wall(),
+            of_large.wall(),
+            report::verdict(&[(Some(change), Some(10.0))])
+        ));
         Ok(())
     }
 }
 
-/// Commands and their bars.
-fn commands(home: &Home) -> Outcome<Vec<(String, Bars)>> {
-    let claude = middling(home, Agent::Claude)?;
-    let codex = middling(home, Agent::Codex)?;
-    // Ids of Codex begin with their time: a short prefix of them fits many.
-    let prefix = &claude[..10.min(claude.len())];
-    let bars = |yardstick, ratio, memory| Bars { yardstick, ratio: Some(ratio), memory };
-    let quick = bars(Yardstick::Walk, 2.0, Some(12.0));
-    let by_id = bars(Yardstick::Find, 1.5, None);
-    let version = bars(Yardstick::Hello, 1.3, None);
-    Ok(vec![
-        ("--version".to_owned(), version),
-        ("list".to_owned(), quick),
-        ("list --json".to_owned(), quick),
-        ("list -a --json".to_owned(), bars(Yardstick::Find, 1.5, None)),
-        ("list -a --since all --json".to_owned(), bars(Yardstick::Find, 15.0, Some(60.0))),
-        (format!("status {claude}"), by_id),
-        (format!("status {codex}"), bars(Yardstick::Hello, 2.0, None)),
-        (format!("status {prefix}"), by_id),
-        (format!("explain {claude}"), by_id),
-        (format!("peek {claude}"), by_id),
-    ])
+/// A line about a yardstick.
+pub(super) fn yardstick(name: &str, costs: &Costs) -> String {
+    let (wall, cpu, quickest) = (costs.wall(), costs.cpu(), costs.quickest());
+    format!("- {name}: {wall:.2} ms, CPU {cpu:.2} ms, quickest {quickest:.2} ms")
 }
 
-/// The id of a session of about the median size.
-fn middling(home: &Home, agent: Agent) -> Outcome<String> {
-    let mut all: Vec<_> = home.sessions.iter().filter(|session| session.agent == agent).collect();
-    all.sort_by_key(|session| session.size);
-    let found = all.get(all.len() / 2).map(|session| session.id.clone());
-    found.ok_or_else(|| Failure::usage("bench: too few sessions to measure"))
-}
-
-/// A command with its ids cut short.
-fn shown(words: &str) -> String {
-    let word = |word: &str| match (word.len(), word.as_bytes().get(14)) {
-        (36, Some(b'7')) => "CODEX_ID".to_owned(),
-        (36, _) => "CLAUDE_ID".to_owned(),
-        (10, _) if word.as_bytes().get(8) == Some(&b'-') => "CLAUDE_PREFIX".to_owned(),
-        _ => word.to_owned(),
-    };
-    words.split(' ').map(word).collect::<Vec<_>>().join(" ")
+/// All session files together, as `find` tells.
+fn size(find: &Subject) -> Outcome<u64> {
+    let said = find.output()?.stdout;
+    Ok(String::from_utf8_lossy(&said).lines().filter_map(|line| line.parse::<u64>().ok()).sum())
 }

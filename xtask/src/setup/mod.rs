@@ -11,5 +11,7 @@ mod spelling;
 mod system;
 
 pub(crate) use cache::cache_dir;
+pub(crate) use cargo_tools::ripgrep;
 pub(crate) use ready::{Ready, pinned, run};
 pub(crate) use spelling::typos;
+pub(crate) use system::{valgrind, watchers};

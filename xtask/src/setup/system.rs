@@ -35,6 +35,16 @@ pub(super) const FOR_TESTS: &[Need] = &[
     Need { command: "npm", package: "npm" },
 ];
 
+/// What counts instructions.
+pub(super) const FOR_COUNTS: &[Need] = &[Need { command: "valgrind", package: "valgrind" }];
+
+/// What the bench measures with.
+pub(super) const FOR_BENCH: &[Need] = &[
+    Need { command: "find", package: "findutils" },
+    Need { command: "strace", package: "strace" },
+    Need { command: "time", package: "time" },
+];
+
 /// What installs the spelling checker.
 pub(super) const FOR_SPELLING: &[Need] = &[Need { command: "pip3", package: "python3-pip" }];
 
@@ -53,6 +63,16 @@ pub(super) fn ensure(cache: &Cache, needs: &[Need]) -> Outcome<()> {
         none if none.is_empty() => Ok(()),
         still => Err(Failure::new(format!("commands are missing though installed: {still}"))),
     }
+}
+
+/// Sees to it that instructions can be counted.
+pub(crate) fn valgrind() -> Outcome<()> {
+    ensure(&Cache::of_this_user()?, FOR_COUNTS)
+}
+
+/// Sees to it that runs can be measured.
+pub(crate) fn watchers() -> Outcome<()> {
+    ensure(&Cache::of_this_user()?, FOR_BENCH)
 }
 
 fn missing(needs: &[Need]) -> Vec<&'static str> {

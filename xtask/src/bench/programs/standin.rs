@@ -1,20 +1,24 @@
-//! Stands in for an agent's process: takes a lock and holds a transcript open where it is told to
-//! (`STANDIN_LOCK`, `STANDIN_OPEN`), says so, and lives until its standard input ends, so that it
-//! cannot outlive whoever started it.
+//! Stands in for an agent's process: a line `lock PATH` or `open PATH` on its standard input makes it
+//! lock a file or hold a transcript open, which it confirms. It lives until that input ends, so that
+//! it cannot outlive whoever started it.
 
 use std::{
-    env,
     fs::{File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, BufRead, Write},
 };
 
 fn main() -> io::Result<()> {
-    let lock = env::var_os("STANDIN_LOCK").map(File::create).transpose()?;
-    if let Some(lock) = &lock {
-        lock.lock()?;
+    let mut held = Vec::new();
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        if let Some(path) = line.strip_prefix("lock ") {
+            let lock = File::create(path)?;
+            lock.lock()?;
+            held.push(lock);
+        } else if let Some(path) = line.strip_prefix("open ") {
+            held.push(OpenOptions::new().append(true).create(true).open(path)?);
+        }
+        io::stdout().write_all(b"ready\n")?;
     }
-    let append = |path| OpenOptions::new().append(true).create(true).open(path);
-    let _open = env::var_os("STANDIN_OPEN").map(append).transpose()?;
-    io::stdout().write_all(b"ready\n")?;
-    io::stdin().read_to_end(&mut Vec::new()).map(|_| ())
+    Ok(())
 }

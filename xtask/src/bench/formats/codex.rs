@@ -1,12 +1,14 @@
 //! Rollouts in the shape of Codex 0.166 (and of 0.140), with made-up text.
 
 use super::{
-    chance::Chance,
+    super::{
+        chance::Chance,
+        plan::{Ending, Session},
+        prose::prose,
+        sink::Sink,
+        time::Moment,
+    },
     claude::result_size,
-    plan::{Ending, Session},
-    prose::prose,
-    sink::Sink,
-    time::Moment,
 };
 use crate::failure::Outcome;
 use std::{

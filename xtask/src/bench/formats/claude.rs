@@ -1,6 +1,6 @@
 //! Transcripts in the shape of Claude Code 2.1.197, with made-up text.
 
-use super::{
+use super::super::{
     chance::Chance,
     plan::{Ending, Session},
     prose::prose,
