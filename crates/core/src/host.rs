@@ -3,7 +3,9 @@
 //! The program has the real ones; the test kit answers from captured trees and process tables.
 
 use crate::{
+    agent::{Depth, Stub},
     control::Unheard,
+    evidence::Record,
     ident::ProcKey,
     receipt::{Launched, Stopped},
 };
@@ -62,6 +64,21 @@ pub struct Stat {
     pub touched: Timestamp,
     /// Device and number on it: the same under every name.
     pub identity: (u64, u64),
+    /// Length in bytes.
+    pub size: u64,
+}
+
+/// What a record was read from: one content of one file, told from every other.
+#[derive(Clone, Copy, Debug)]
+pub struct Original<'a> {
+    /// Whose reader read it.
+    pub agent: &'static str,
+    /// How much of it.
+    pub depth: Depth,
+    /// What the reader was given.
+    pub stub: &'a Stub,
+    /// The file as it was before it was read.
+    pub stat: Stat,
 }
 
 /// A file that can be read anywhere.
@@ -345,6 +362,14 @@ pub trait Host: Files + Kernel + Tables + Servers + Sync {
     fn lost(&self) -> &[(PathBuf, String)] {
         &[]
     }
+    /// What was read from this before.
+    fn recall(&self, _: &Original<'_>) -> Option<Record> {
+        None
+    }
+    /// Keeps what was read from this, if that can still be told from what may be written to it.
+    fn keep(&self, _: &Original<'_>, _: &Record) {}
+    /// Puts down what was kept, for the next command.
+    fn put_down(&self) {}
 }
 
 /// The loopback address at which whoever listens there is reached, and nobody else. On other addresses

@@ -74,6 +74,8 @@ pub struct Survey<'a> {
     pub candidates: Vec<Candidate>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// Records may be told from what the host kept of them, which pays where there are many.
+    pub recalls: bool,
     host: &'a dyn Host,
     blind: Option<String>,
     live: Vec<Live>,
@@ -102,6 +104,7 @@ impl<'a> Survey<'a> {
             stores: Vec::new(),
             candidates: Vec::new(),
             problems: Vec::new(),
+            recalls: false,
             host,
             blind: None,
             live: Vec::new(),

@@ -99,6 +99,7 @@ fn stat_of(found: &Metadata) -> Stat {
         modified: moment(found.mtime(), found.mtime_nsec()),
         touched: moment(found.ctime(), found.ctime_nsec()),
         identity: (found.dev(), found.ino()),
+        size: found.len(),
     }
 }
 

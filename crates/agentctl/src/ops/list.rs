@@ -22,6 +22,8 @@ use std::{
 const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long a plain list waits for agents.
 const GLANCE: Duration = Duration::from_millis(300);
+/// Fewer records are as quickly read anew as found among those that were kept.
+const MANY: usize = 24;
 
 /// What is asked for, in the words of a call.
 #[derive(Debug, Default)]
@@ -151,11 +153,13 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
     let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
         let began = Instant::now();
         let mut survey = Survey::new(agent, host, env, history);
+        survey.recalls = survey.candidates.len() >= MANY;
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
         let (sessions, unread) = observe::sessions(&survey, &candidates, depth);
         let problems = observe::problems(&mut survey, unread);
         (sessions, problems, Timed { agent: agent.card().name, time: began.elapsed() })
     });
+    here.host().put_down();
     let answered = seen.late.is_empty();
     let (mut sessions, mut problems, mut times) = (Vec::new(), seen.late, Vec::new());
     for (found, troubles, time) in seen.found {

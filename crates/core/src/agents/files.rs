@@ -17,7 +17,8 @@ pub(super) fn stub(host: &dyn Host, id: &str, path: &Path) -> io::Result<Stub> {
     match stat.kind {
         Kind::File => {
             let (id, path) = (id.to_owned(), path.to_owned());
-            Ok(Stub { id, path, updated: stat.modified, touched: stat.touched, title: None })
+            let (updated, touched) = (stat.modified, stat.touched);
+            Ok(Stub { id, path, updated, touched, title: None, stat: Some(stat) })
         }
         Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
     }

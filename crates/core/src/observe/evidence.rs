@@ -5,7 +5,7 @@ use crate::{
     agent::{Depth, Stub},
     derive::derive,
     evidence::{Evidence, Holder, Pending, Reading, Role, Suspect, Tool, Turn},
-    host,
+    host::{self, Original},
     ident::ProcKey,
     proof::Source,
     receipt::{Launched, Stopped},
@@ -178,10 +178,25 @@ impl Survey<'_> {
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
         let Some(stub) = &candidate.stub else { return Reading::Absent };
+        let original = self.original(stub, depth);
+        if let Some(record) = original.and_then(|original| self.host.recall(&original)) {
+            return Reading::Read(Box::new(record));
+        }
         match self.agent.read(self.host, stub, depth) {
-            Ok(record) => Reading::Read(Box::new(record)),
+            Ok(record) => {
+                if let Some(original) = original {
+                    self.host.keep(&original, &record);
+                }
+                Reading::Read(Box::new(record))
+            }
             Err(why) => Reading::Failed { why: why.to_string(), source: self.unread(&stub.path) },
         }
+    }
+
+    /// What a record is told by, where that is one file and it pays to ask what was read of it before.
+    fn original<'s>(&self, stub: &'s Stub, depth: Depth) -> Option<Original<'s>> {
+        let stat = stub.stat.filter(|_| self.recalls && self.agent.is_told_by_file(depth))?;
+        Some(Original { agent: self.agent.card().name, depth, stub, stat })
     }
 
     /// What shows that a record could not be read: nothing, where it could and was not understood.

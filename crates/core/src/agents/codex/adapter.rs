@@ -121,6 +121,10 @@ impl Agent for Codex {
         rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
     }
 
+    fn is_told_by_file(&self, _: Depth) -> bool {
+        true
+    }
+
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
         rollout::turn(host, stub)
     }
