@@ -53,6 +53,15 @@ pub struct Entry {
     pub kind: Kind,
 }
 
+/// One name in a directory, and what it leads to if that was asked for.
+#[derive(Debug)]
+pub struct Inside {
+    /// The name.
+    pub entry: Entry,
+    /// What it leads to.
+    pub stat: Option<io::Result<Stat>>,
+}
+
 /// What the file system says of a file, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -107,6 +116,14 @@ pub trait Files {
     fn entries(&self, dir: &Path) -> io::Result<Vec<Entry>>;
     /// What a path leads to.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
+    /// Names in a directory, in no order, with what those lead to that are asked for.
+    fn inside(&self, dir: &Path, is_asked: &dyn Fn(&Entry) -> bool) -> io::Result<Vec<Inside>> {
+        let seen = |entry: Entry| {
+            let stat = is_asked(&entry).then(|| self.stat(&dir.join(&entry.name)));
+            Inside { entry, stat }
+        };
+        Ok(self.entries(dir)?.into_iter().map(seen).collect())
+    }
     /// Opens a regular file; anything else is an error, so that a FIFO cannot block us.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>>;
     /// The path without links, or as it is where it does not resolve.

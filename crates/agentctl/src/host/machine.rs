@@ -13,8 +13,8 @@ use agentctl_core::{
     control::Unheard,
     evidence::Record,
     host::{
-        Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Original, Servers, Spent, Stat,
-        Table, Tables, Talk, Told, Use,
+        Bytes, Cell, Entry, Env, Files, Host, Inside, Kernel, OpenFile, Original, Servers, Spent,
+        Stat, Table, Tables, Talk, Told, Use,
     },
     ident::ProcKey,
     receipt::{Launched, Stopped},
@@ -121,6 +121,10 @@ impl<K> Files for Machine<K> {
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.files.stat(path)
+    }
+
+    fn inside(&self, dir: &Path, is_asked: &dyn Fn(&Entry) -> bool) -> io::Result<Vec<Inside>> {
+        self.files.inside(dir, is_asked)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
