@@ -21,7 +21,9 @@ const COARSE: SignedDuration = SignedDuration::from_millis(20);
 impl Survey<'_> {
     /// Adds the sessions of a store's history that were asked for or may be held.
     pub(super) fn recorded(&mut self, store: &Path, history: History, claimed: usize) {
-        let oldest = self.suspects.iter().map(|suspect| suspect.since).min();
+        // Whoever uses another store holds nothing here, unless its words name it.
+        let concerns = |suspect: &&Live| suspect.uses(store) || suspect.may_name.is_some();
+        let oldest = self.suspects.iter().filter(concerns).map(|suspect| suspect.since).min();
         let from = match history {
             History::All => Timestamp::MIN,
             History::Since(at) => oldest.map_or(at, |oldest| oldest.min(at)),
