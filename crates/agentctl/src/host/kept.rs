@@ -51,7 +51,7 @@ impl Kept {
         let name = name(original)?;
         let shard = self.shard(place(&name))?;
         let record = shard.record(&name, &stamp(original))?;
-        serde_json::from_slice(record).ok()
+        serde_json::from_slice(&record).ok()
     }
 
     /// Keeps what was read from this.
@@ -91,7 +91,7 @@ impl Kept {
 
     fn shard(&self, at: usize) -> Option<&Shard> {
         let path = self.path(at)?;
-        Some(self.shards[at].get_or_init(|| Shard::read(&path).unwrap_or_default()))
+        Some(self.shards[at].get_or_init(|| Shard::open(&path).unwrap_or_default()))
     }
 
     fn path(&self, at: usize) -> Option<PathBuf> {

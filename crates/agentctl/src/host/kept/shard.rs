@@ -1,13 +1,14 @@
-//! One file of kept records: a head that says by which readers, a sum over the rest, and entries.
+//! One file of kept records: a head that says by which readers, an index with a sum over it, and entries,
+//! each with a sum of its own. Only the index is held; an entry is read when it is asked for.
 //!
 //! Whatever is not exactly that is as good as nothing.
 
 use crate::{read, write};
 use std::{
     collections::{HashMap, HashSet},
-    io::{self, Read},
-    ops::Range,
-    os::unix::fs::MetadataExt,
+    fs::File,
+    io,
+    os::unix::fs::{FileExt, MetadataExt},
     path::Path,
 };
 
@@ -17,8 +18,12 @@ const HEAD: &[u8] = concat!("agentctl records 1 ", env!("AGENTCTL_READERS"), "\n
 const MOST: usize = 2 << 20;
 /// A longer record is not worth its place.
 const LONGEST: usize = 32 << 10;
-/// Lengths of name, stamp and record.
-const LENGTHS: usize = 12;
+/// Behind the head: the sum of the index, and its length.
+const FRAME: usize = 16;
+/// Of an entry, in the index: the sum of its name, its own sum, where it begins, and how long it is.
+const PLACE: usize = 32;
+/// Before an entry: the lengths of name and stamp.
+const LENGTHS: usize = 8;
 
 /// A record that was just read.
 #[derive(Debug)]
@@ -28,55 +33,59 @@ pub(super) struct Fresh {
     pub(super) record: Vec<u8>,
 }
 
-/// The records of a file, by name.
+/// Where the records of a file are, by the sums of their names.
 #[derive(Debug, Default)]
 pub(super) struct Shard {
-    bytes: Vec<u8>,
-    /// By the sum of the name.
-    entries: HashMap<u64, Entry>,
+    file: Option<File>,
+    places: HashMap<u64, Place>,
 }
 
-#[derive(Clone, Debug)]
-struct Entry {
-    name: Range<usize>,
-    stamp: Range<usize>,
-    record: Range<usize>,
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    sum: u64,
+    at: u64,
+    length: usize,
 }
 
 impl Shard {
-    /// What is in a file, if it is one of ours and whole.
-    pub(super) fn read(path: &Path) -> io::Result<Self> {
+    /// What is in a file, if it is one of ours and its index is whole.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = read::open(path)?;
         let stat = read::is_ours(&file)?;
-        let size = usize::try_from(stat.len()).unwrap_or(usize::MAX);
-        if size > MOST || stat.mode() & 0o022 != 0 {
-            return Err(io::ErrorKind::InvalidData.into());
+        if stat.len() > MOST as u64 || stat.mode() & 0o022 != 0 {
+            return Err(invalid());
         }
-        let mut bytes = Vec::with_capacity(size);
-        file.take(MOST as u64).read_to_end(&mut bytes)?;
-        Self::parse(bytes).ok_or_else(|| io::ErrorKind::InvalidData.into())
-    }
-
-    pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
-        let (said, rest) = bytes.strip_prefix(HEAD)?.split_first_chunk::<8>()?;
-        if u64::from_le_bytes(*said) != sum(rest) {
-            return None;
+        let mut frame = [0; HEAD.len() + FRAME];
+        file.read_exact_at(&mut frame, 0)?;
+        let [said, length] = numbers(frame.strip_prefix(HEAD).ok_or_else(invalid)?)?;
+        let length = usize::try_from(length).ok().filter(|length| *length <= MOST);
+        let mut index = vec![0; length.ok_or_else(invalid)?];
+        file.read_exact_at(&mut index, frame.len() as u64)?;
+        if sum(&index) != said || index.len() % PLACE != 0 {
+            return Err(invalid());
         }
-        let mut entries = HashMap::new();
-        let mut at = bytes.len() - rest.len();
-        while at < bytes.len() {
-            let entry = Entry::at(&bytes, &mut at)?;
-            entries.insert(sum(&bytes[entry.name.clone()]), entry);
+        let mut places = HashMap::with_capacity(index.len() / PLACE);
+        for place in index.chunks_exact(PLACE) {
+            let [name, sum, at, length] = numbers(place)?;
+            let length = usize::try_from(length).ok().filter(|length| *length <= MOST);
+            places.insert(name, Place { sum, at, length: length.ok_or_else(invalid)? });
         }
-        Some(Self { bytes, entries })
+        Ok(Self { file: Some(file), places })
     }
 
     /// The record of this name, if it was read under this stamp.
-    pub(super) fn record(&self, name: &[u8], stamp: &[u8]) -> Option<&[u8]> {
-        let entry = self.entries.get(&sum(name))?;
-        let same = self.bytes[entry.name.clone()] == *name;
-        let same = same && self.bytes[entry.stamp.clone()] == *stamp;
-        same.then(|| &self.bytes[entry.record.clone()])
+    pub(super) fn record(&self, name: &[u8], stamp: &[u8]) -> Option<Vec<u8>> {
+        let mut entry = self.entry(self.places.get(&sum(name))?)?;
+        let lengths = entry.first_chunk::<LENGTHS>()?;
+        let same = *lengths == lengths_of(name, stamp);
+        let begins = entry[LENGTHS..].strip_prefix(name)?.starts_with(stamp);
+        (same && begins).then(|| entry.split_off(LENGTHS + name.len() + stamp.len()))
+    }
+
+    fn entry(&self, place: &Place) -> Option<Vec<u8>> {
+        let mut entry = vec![0; place.length];
+        self.file.as_ref()?.read_exact_at(&mut entry, place.at).ok()?;
+        (sum(&entry) == place.sum).then_some(entry)
     }
 
     /// The same with these in place of what it had under their names; where that is too much, without some
@@ -84,57 +93,80 @@ impl Shard {
     pub(super) fn with(&self, fresh: Vec<Fresh>) -> Draft {
         let mut draft = Draft::default();
         let mut taken = HashSet::new();
-        for one in fresh {
-            taken.insert(sum(&one.name));
-            draft.add(&one.name, &one.stamp, &one.record);
+        for Fresh { name, stamp, record } in fresh {
+            let lengths = lengths_of(&name, &stamp);
+            if taken.insert(sum(&name)) {
+                draft.add(sum(&name), &[&lengths, &name, &stamp, &record]);
+            }
         }
-        for (_, entry) in self.entries.iter().filter(|(sum, _)| !taken.contains(sum)) {
-            let part = |range: &Range<usize>| &self.bytes[range.clone()];
-            draft.add(part(&entry.name), part(&entry.stamp), part(&entry.record));
+        for (name, place) in self.places.iter().filter(|(name, _)| !taken.contains(name)) {
+            if let Some(entry) = self.entry(place) {
+                draft.add(*name, &[&entry]);
+            }
         }
         draft
     }
 }
 
-impl Entry {
-    fn at(bytes: &[u8], at: &mut usize) -> Option<Self> {
-        let lengths = bytes.get(*at..)?.first_chunk::<LENGTHS>()?;
-        *at += LENGTHS;
-        let mut next = |number: usize| {
-            let length = lengths[number * 4..].first_chunk::<4>()?;
-            let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-            let range = *at..at.checked_add(length).filter(|end| *end <= bytes.len())?;
-            *at = range.end;
-            Some(range)
-        };
-        Some(Self { name: next(0)?, stamp: next(1)?, record: next(2)? })
-    }
-}
-
 /// Entries that are to become a file.
 #[derive(Debug, Default)]
-pub(super) struct Draft(Vec<u8>);
+pub(super) struct Draft {
+    /// The sum of each name, and where its entry ends.
+    ends: Vec<(u64, usize)>,
+    entries: Vec<u8>,
+}
 
 impl Draft {
-    fn add(&mut self, name: &[u8], stamp: &[u8], record: &[u8]) {
-        let parts = [name, stamp, record];
+    fn add(&mut self, name: u64, parts: &[&[u8]]) {
         let size = parts.iter().map(|part| part.len()).sum::<usize>();
-        let whole = HEAD.len() + 8 + self.0.len() + LENGTHS + size;
+        let places = (self.ends.len() + 1) * PLACE;
+        let whole = HEAD.len() + FRAME + places + self.entries.len() + size;
         if size > LONGEST || whole > MOST {
             return;
         }
-        for part in parts {
-            let length = u32::try_from(part.len()).expect("an entry is short");
-            self.0.extend(length.to_le_bytes());
-        }
-        parts.iter().for_each(|part| self.0.extend_from_slice(part));
+        parts.iter().for_each(|part| self.entries.extend_from_slice(part));
+        self.ends.push((name, self.entries.len()));
     }
 
     /// As a file, whole or not at all.
     pub(super) fn write(self, path: &Path) -> io::Result<()> {
-        let sum = sum(&self.0).to_le_bytes();
-        write::lightly(path, &[HEAD, &sum, &self.0])
+        let before = HEAD.len() + FRAME + self.ends.len() * PLACE;
+        let mut index = Vec::with_capacity(self.ends.len() * PLACE);
+        let mut from = 0;
+        for (name, end) in &self.ends {
+            let entry = &self.entries[from..*end];
+            for number in [*name, sum(entry), (before + from) as u64, entry.len() as u64] {
+                index.extend(number.to_le_bytes());
+            }
+            from = *end;
+        }
+        let frame = [sum(&index), index.len() as u64].map(u64::to_le_bytes).concat();
+        write::lightly(path, &[HEAD, &frame, &index, &self.entries])
     }
+}
+
+fn lengths_of(name: &[u8], stamp: &[u8]) -> [u8; LENGTHS] {
+    let length = |part: &[u8]| u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes();
+    let mut lengths = [0; LENGTHS];
+    lengths[..4].copy_from_slice(&length(name));
+    lengths[4..].copy_from_slice(&length(stamp));
+    lengths
+}
+
+/// Numbers, one behind the other, and nothing else.
+fn numbers<const COUNT: usize>(bytes: &[u8]) -> io::Result<[u64; COUNT]> {
+    let mut numbers = [0; COUNT];
+    if bytes.len() != COUNT * 8 {
+        return Err(invalid());
+    }
+    for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
+        *number = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    }
+    Ok(numbers)
+}
+
+fn invalid() -> io::Error {
+    io::ErrorKind::InvalidData.into()
 }
 
 /// Tells what was damaged from what was written, and names apart; not meant against somebody who may write
