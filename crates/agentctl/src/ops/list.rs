@@ -70,6 +70,7 @@ impl Words {
             filter: Filter { wanted, dirs, groups: self.groups, stalled: self.stalled },
             order: self.order.unwrap_or(Order::Attention),
             limit: self.limit,
+            brief: false,
         })
     }
 }
@@ -106,6 +107,8 @@ pub(crate) struct Ask {
     pub(crate) order: Order,
     /// How many at most.
     pub(crate) limit: Option<usize>,
+    /// For a table: of ended sessions only what it shows.
+    pub(crate) brief: bool,
 }
 
 impl Ask {
@@ -118,6 +121,7 @@ impl Ask {
             filter: Filter::default(),
             order: Order::Attention,
             limit: None,
+            brief: false,
         }
     }
 
@@ -149,13 +153,17 @@ pub(crate) fn told(here: &Here, ask: &Ask) -> Sessions {
 
 /// The same, with how long each agent took that answered in time.
 pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
-    let (history, depth) = (ask.history, ask.depth);
+    let (history, depth, brief) = (ask.history, ask.depth, ask.brief);
     let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
         let began = Instant::now();
         let mut survey = Survey::new(agent, host, env, history);
         survey.recalls = survey.candidates.len() >= MANY;
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
-        let (sessions, unread) = observe::sessions(&survey, &candidates, depth);
+        let read = observe::spread(&candidates, |candidate| {
+            let (session, unread) = survey.session(candidate, depth);
+            (if brief { in_brief(session) } else { session }, unread)
+        });
+        let (sessions, unread) = observe::parted(read);
         let problems = observe::problems(&mut survey, unread);
         (sessions, problems, Timed { agent: agent.card().name, time: began.elapsed() })
     });
@@ -186,6 +194,15 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
         }
     }
     (Sessions { schema: SCHEMA, sessions, orphans, problems }, times)
+}
+
+/// Without what no table shows of an ended session: there may be tens of thousands.
+fn in_brief(session: Session) -> Session {
+    if session.live || session.state == StateName::Unknown {
+        return session;
+    }
+    let prompt = session.prompt.filter(|_| session.title.is_none());
+    Session { because: Vec::new(), last: None, prompt, ..session }
 }
 
 /// A file may have been touched without a line being written: the newest line decides.

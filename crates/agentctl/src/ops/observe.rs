@@ -44,7 +44,7 @@ pub(super) fn chosen(names: &[String]) -> Vec<&'static dyn Agent> {
     }
 }
 
-type Read = (Session, Option<observe::Problem>);
+pub(super) type Read = (Session, Option<observe::Problem>);
 
 /// What agents answered in time, in their order, and who did not.
 pub(super) struct Answers<T> {
@@ -174,13 +174,13 @@ pub(super) fn sessions(
     chosen: &[&Candidate],
     depth: Depth,
 ) -> (Vec<Session>, Vec<Problem>) {
-    let (sessions, problems): (Vec<_>, Vec<_>) = read(survey, chosen, depth).into_iter().unzip();
-    (sessions, problems.into_iter().flatten().map(Problem::from).collect())
+    parted(spread(chosen, |candidate| survey.session(candidate, depth)))
 }
 
-/// Reads over the cores if there is much to read.
-fn read(survey: &Survey<'_>, chosen: &[&Candidate], depth: Depth) -> Vec<Read> {
-    spread(chosen, |candidate| survey.session(candidate, depth))
+/// Sessions, and what of them could not be read.
+pub(super) fn parted(read: Vec<Read>) -> (Vec<Session>, Vec<Problem>) {
+    let (sessions, problems): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    (sessions, problems.into_iter().flatten().map(Problem::from).collect())
 }
 
 /// Does the same with all of these, over the cores if there are many, and returns what came of each in
@@ -199,8 +199,7 @@ pub(super) fn spread<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync)
         loop {
             let at = next.fetch_add(WORTH_A_THREAD, Ordering::Relaxed);
             let Some(part) = all.get(at..).filter(|part| !part.is_empty()) else { return done };
-            let part = part.iter().enumerate().take(WORTH_A_THREAD);
-            done.extend(part.map(|(more, one)| (at + more, work(one))));
+            done.push((at, part.iter().take(WORTH_A_THREAD).map(&work).collect::<Vec<R>>()));
         }
     };
     let mut done = thread::scope(|scope| {
@@ -212,7 +211,7 @@ pub(super) fn spread<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync)
         done
     });
     done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, one)| one).collect()
+    done.into_iter().flat_map(|(_, part)| part).collect()
 }
 
 /// What could not be read, each once: many sessions may stand in one file.

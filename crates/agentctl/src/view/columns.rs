@@ -105,7 +105,9 @@ fn line(cells: &[String], widths: &[usize], paint: impl Fn(usize, String) -> Str
     let mut line = String::new();
     for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
         let cell = cut(cell, *width);
-        let pad = width.saturating_sub(cell.width());
+        // Nothing stands behind the last one, and it may be long.
+        let is_last = at + 1 == cells.len();
+        let pad = if is_last { 0 } else { width.saturating_sub(cell.width()) };
         if at > 0 {
             line.push_str(GAP);
         }

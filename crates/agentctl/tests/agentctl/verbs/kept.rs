@@ -133,7 +133,7 @@ fn a_file_that_changed_is_read_again_however_it_looks() {
     fs::write(&path, &text[..text.len() / 2]).expect("room");
     agree(&home);
     fs::write(&path, &text).expect("room");
-    assert_eq!(agree(&home).stdout.contains(&other), false);
+    assert!(!agree(&home).stdout.contains(&other));
     // Gone, and another file under its name.
     fs::remove_file(&path).expect("our file");
     let without = agree(&home);
