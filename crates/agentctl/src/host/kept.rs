@@ -12,7 +12,7 @@ use shard::{Fresh, Shard};
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 /// Below the directory of caches.
@@ -22,6 +22,8 @@ const SHARDS: usize = 32;
 /// A file that was touched so shortly before the look may be written to again under the same date: file systems
 /// date by clocks that stand still for a while, some for two seconds.
 const RACY: SignedDuration = SignedDuration::from_secs(3);
+/// More than this waits for no other record of its file: all of a long history would be held twice.
+const HELD: usize = 128 << 10;
 /// Nobody writes one file for so long.
 const LEFT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -32,7 +34,15 @@ pub(super) struct Kept {
     began: Timestamp,
     dir: Option<PathBuf>,
     shards: [OnceLock<Shard>; SHARDS],
-    fresh: [Mutex<Vec<Fresh>>; SHARDS],
+    waiting: [Mutex<Waiting>; SHARDS],
+    may_write: OnceLock<bool>,
+}
+
+/// What waits to be written, and how much that is.
+#[derive(Debug, Default)]
+struct Waiting {
+    fresh: Vec<Fresh>,
+    size: usize,
 }
 
 impl Kept {
@@ -42,8 +52,8 @@ impl Kept {
     }
 
     fn at(dir: Option<PathBuf>, began: Timestamp) -> Self {
-        let (shards, fresh) = Default::default();
-        Self { began, dir, shards, fresh }
+        let (shards, waiting) = Default::default();
+        Self { began, dir, shards, waiting, may_write: OnceLock::new() }
     }
 
     /// What was read from this before.
@@ -63,30 +73,45 @@ impl Kept {
             return;
         }
         let (Some(name), Ok(record)) = (name(original), serde_json::to_vec(record)) else { return };
-        let stamp = stamp(original);
-        let fresh = &self.fresh[place(&name)];
-        let mut fresh = fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        fresh.push(Fresh { name, stamp, record });
+        let (at, stamp) = (place(&name), stamp(original));
+        let mut waiting = self.waiting(at);
+        waiting.size += record.len();
+        waiting.fresh.push(Fresh { name, stamp, record });
+        if waiting.size > HELD {
+            self.write(at, std::mem::take(&mut *waiting));
+        }
     }
 
     /// Writes down what is new. What cannot be written is read again the next time.
     pub(super) fn put_down(&self) {
-        let taken = |fresh: &Mutex<Vec<Fresh>>| {
-            std::mem::take(&mut *fresh.lock().unwrap_or_else(PoisonError::into_inner))
-        };
-        let fresh = self.fresh.iter().map(taken).enumerate();
-        let fresh: Vec<_> = fresh.filter(|(_, fresh)| !fresh.is_empty()).collect();
-        let Some(dir) = self.dir.as_ref().filter(|_| !fresh.is_empty()) else { return };
-        if write::make_dir(dir).is_err() {
+        for at in 0..SHARDS {
+            let waiting = std::mem::take(&mut *self.waiting(at));
+            self.write(at, waiting);
+        }
+    }
+
+    fn waiting(&self, at: usize) -> MutexGuard<'_, Waiting> {
+        self.waiting[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Beside what is there now, which others may have written since we looked.
+    fn write(&self, at: usize, waiting: Waiting) {
+        if waiting.fresh.is_empty() || !*self.may_write.get_or_init(|| self.make_room()) {
             return;
         }
-        sweep(dir, self.began);
-        for (at, fresh) in fresh {
-            let (Some(path), Some(shard)) = (self.path(at), self.shard(at)) else { return };
-            if shard.with(fresh).write(&path).is_err() {
-                return; // nor can the others be
-            }
+        if let Some(path) = self.path(at) {
+            let there = Shard::open(&path).unwrap_or_default();
+            let _ = there.with(waiting.fresh).write(&path); // it is read again the next time
         }
+    }
+
+    fn make_room(&self) -> bool {
+        let Some(dir) = &self.dir else { return false };
+        let made = write::make_dir(dir).is_ok();
+        if made {
+            sweep(dir, self.began);
+        }
+        made
     }
 
     fn shard(&self, at: usize) -> Option<&Shard> {
