@@ -404,6 +404,10 @@ pub trait Agent: Sync {
     /// The records of a full id, the likeliest first: there may be copies, and some agents' ids are
     /// unique only per directory. `cwd` is a hint where to look.
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub>;
+    /// The same as far as the id itself says where to look, where all of a store would be walked otherwise.
+    fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
+        self.find(host, store, id, None)
+    }
     /// Whether an inference may join a session with a process of this kind that began then.
     fn may_join(&self, _: &Record, _: Timestamp, _: Option<Role>) -> bool {
         true

@@ -100,6 +100,7 @@ struct Found<'h> {
 fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error> {
     let name = named(text)?;
     let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
+    let near = |id: &str| observe::all(here, |agent, host, env| Survey::near(agent, host, env, id));
     let wide = |history| {
         observe::all(here, move |agent, host, env| Survey::new(agent, host, env, history))
     };
@@ -107,17 +108,26 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error
         Name::Pid(pid) => candidate.is_held_by(*pid),
         Name::Id { .. } => candidate.id.as_deref().is_some_and(|id| name.fits(id)),
     };
+    let is_certain = |one: &Candidate| {
+        let is_named = one.stub.as_ref().is_some_and(|stub| stub.stat.is_some());
+        fits(one) && (is_named || one.is_held())
+    };
     let mut surveys = match &name {
         // An id of hexadecimal digits may be typed in any case, and is found by looking everywhere.
         Name::Id { prefix, dir: None }
             if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
         {
-            whole(prefix)
+            // A full id is one session's: who has it in its place has it. A store that cannot be read only may.
+            let near = near(prefix);
+            match near.iter().flat_map(|survey| &survey.candidates).any(is_certain) {
+                true => near,
+                false => whole(prefix),
+            }
         }
         Name::Id { .. } => wide(History::All),
         Name::Pid(_) => wide(History::Skip),
     };
-    // A store that cannot be listed may still hold it, and can say why it is not told.
+    // It may lie elsewhere; and a store that cannot be listed may still hold it, and can say why it is not told.
     if let Name::Id { prefix, .. } = &name
         && !surveys.iter().flat_map(|survey| &survey.candidates).any(fits)
     {

@@ -59,9 +59,18 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
 
 /// The rollout of one thread. Its id begins with its creation in milliseconds: look at that day first.
 pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
-    let found = days(id).into_iter().map(|day| store.join(LIVE).join(day));
-    let found = found.chain([store.join(ARCHIVE)]).find_map(|dir| within(host, &dir, id));
-    let found = found.or_else(|| anywhere(host, &store.join(LIVE), id))?;
+    let elsewhere = || {
+        let found = anywhere(host, &store.join(LIVE), id)?;
+        Some(Stub { title: name(host, store, id), ..found })
+    };
+    find_near(host, store, id).or_else(elsewhere)
+}
+
+/// The same without a walk over all days.
+pub(super) fn find_near(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
+    let dirs = days(id).into_iter().map(|day| store.join(LIVE).join(day));
+    let mut dirs = dirs.chain([store.join(ARCHIVE)]);
+    let found = dirs.find_map(|dir| within(host, &dir, id))?;
     Some(Stub { title: name(host, store, id), ..found })
 }
 
