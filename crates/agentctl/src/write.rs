@@ -99,6 +99,17 @@ pub(crate) fn fresh(path: &Path, value: &impl Serialize) -> io::Result<()> {
     })
 }
 
+/// Writes a file as a whole, for what may be lost without harm: a crash of the machine may leave any bytes.
+pub(crate) fn lightly(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let (draft, mut file) = draft_of(path)?;
+    let written = parts.iter().try_for_each(|part| file.write_all(part));
+    let written = written.and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
 /// Removes a file, and returns once that is on the disk.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)?;

@@ -1,17 +1,18 @@
 //! The one door through which a coding agent enters the program.
 
 mod claims;
+mod tail;
 
 pub use claims::{About, Claim, Claims, Trail, Untold};
+pub(crate) use tail::{last_lines, lines_since};
 
 use crate::{
     control::{self, Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role, Turn},
-    host::{Env, Host},
+    host::{Env, Host, Stat},
     hosted::Hosted,
     ident::ProcKey,
     launch::{Ask, Plan, Signal},
-    lines,
     proof::Source,
     push::Push,
     turns,
@@ -116,6 +117,8 @@ pub struct Stub {
     pub touched: Timestamp,
     /// The name a person gave it, where the agent keeps names apart from sessions.
     pub title: Option<String>,
+    /// What the file system said of the file, where it was asked and the session has it for itself.
+    pub stat: Option<Stat>,
 }
 
 /// The sessions of a store, and what could not be looked at.
@@ -346,6 +349,10 @@ pub trait Agent: Sync {
     /// The records of a full id, the likeliest first: there may be copies, and some agents' ids are
     /// unique only per directory. `cwd` is a hint where to look.
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub>;
+    /// The same as far as the id itself says where to look, where all of a store would be walked otherwise.
+    fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
+        self.find(host, store, id, None)
+    }
     /// Whether an inference may join a session with a process of this kind that began then.
     fn may_join(&self, _: &Record, _: Timestamp, _: Option<Role>) -> bool {
         true
@@ -356,6 +363,10 @@ pub trait Agent: Sync {
     }
     /// What one session says of itself.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
+    /// A record read to this depth is told by its stub and the bytes of its file, and by nothing else.
+    fn is_told_by_file(&self, _: Depth) -> bool {
+        false
+    }
     /// Its newest turn alone, as far as the record itself tells; asked once for each line of it.
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
         Ok(self.read(host, stub, Depth::Glance)?.turn)
@@ -382,62 +393,4 @@ pub trait Agent: Sync {
     }
     /// The shape of a transcript line, for drift: `None` where it is none.
     fn shape(&self, line: &[u8]) -> Option<Shape>;
-}
-
-/// Last messages of a transcript of lines, and where its next line will begin.
-pub(crate) fn last_lines(
-    messages: impl Fn(&[u8]) -> Vec<Message>,
-    host: &dyn Host,
-    path: &Path,
-    count: usize,
-) -> io::Result<(Vec<Message>, u64)> {
-    let file = host.open(path)?;
-    let size = file.size();
-    let mut newest_first = Vec::new();
-    let mut next = size;
-    lines::back(&*file, &mut |line| {
-        if line.at + line.size() == size {
-            next = line.at; // still being written
-            return lines::Flow::Continue(());
-        }
-        newest_first.extend(readable(&messages, &line).into_iter().rev());
-        match newest_first.len() < count {
-            true => lines::Flow::Continue(()),
-            false => lines::Flow::Break(()),
-        }
-    })?;
-    newest_first.truncate(count);
-    newest_first.reverse();
-    Ok((newest_first, next))
-}
-
-/// Messages of the lines that were added to a transcript since it was `at` bytes long.
-pub(crate) fn lines_since(
-    messages: impl Fn(&[u8]) -> Vec<Message>,
-    host: &dyn Host,
-    path: &Path,
-    at: u64,
-) -> io::Result<(Vec<Message>, u64)> {
-    let file = host.open(path)?;
-    let from = if file.size() < at { 0 } else { at }; // cut or replaced: begin anew
-    let mut added = Vec::new();
-    let next = lines::forward(&*file, from, &mut |line| {
-        added.extend(readable(&messages, &line));
-        lines::Flow::Continue(())
-    })?;
-    Ok((added, next))
-}
-
-/// What a line says, readably; one too long to hold says only that.
-fn readable(messages: impl Fn(&[u8]) -> Vec<Message>, line: &lines::Line<'_>) -> Vec<Message> {
-    match line.body {
-        lines::Body::Whole(bytes) => messages(bytes),
-        lines::Body::Huge(size) => vec![Message {
-            at: None,
-            speaker: Speaker::System,
-            tool: None,
-            failed: false,
-            text: format!("(a line of {size} bytes is not shown)"),
-        }],
-    }
 }

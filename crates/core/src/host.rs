@@ -3,7 +3,9 @@
 //! The program has the real ones; the test kit answers from captured trees and process tables.
 
 use crate::{
+    agent::{Depth, Stub},
     control::Unheard,
+    evidence::Record,
     ident::ProcKey,
     receipt::{Launched, Stopped},
 };
@@ -51,6 +53,15 @@ pub struct Entry {
     pub kind: Kind,
 }
 
+/// One name in a directory, and what it leads to if that was asked for.
+#[derive(Debug)]
+pub struct Inside {
+    /// The name.
+    pub entry: Entry,
+    /// What it leads to.
+    pub stat: Option<io::Result<Stat>>,
+}
+
 /// What the file system says of a file, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -62,6 +73,21 @@ pub struct Stat {
     pub touched: Timestamp,
     /// Device and number on it: the same under every name.
     pub identity: (u64, u64),
+    /// Length in bytes.
+    pub size: u64,
+}
+
+/// What a record was read from: one content of one file, told from every other.
+#[derive(Clone, Copy, Debug)]
+pub struct Original<'a> {
+    /// Whose reader read it.
+    pub agent: &'static str,
+    /// How much of it.
+    pub depth: Depth,
+    /// What the reader was given.
+    pub stub: &'a Stub,
+    /// The file as it was before it was read.
+    pub stat: Stat,
 }
 
 /// A file that can be read anywhere.
@@ -90,6 +116,14 @@ pub trait Files {
     fn entries(&self, dir: &Path) -> io::Result<Vec<Entry>>;
     /// What a path leads to.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
+    /// Names in a directory, in no order, with what those lead to that are asked for.
+    fn inside(&self, dir: &Path, is_asked: &dyn Fn(&Entry) -> bool) -> io::Result<Vec<Inside>> {
+        let seen = |entry: Entry| {
+            let stat = is_asked(&entry).then(|| self.stat(&dir.join(&entry.name)));
+            Inside { entry, stat }
+        };
+        Ok(self.entries(dir)?.into_iter().map(seen).collect())
+    }
     /// Opens a regular file; anything else is an error, so that a FIFO cannot block us.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>>;
     /// The path without links, or as it is where it does not resolve.
@@ -345,6 +379,14 @@ pub trait Host: Files + Kernel + Tables + Servers + Sync {
     fn lost(&self) -> &[(PathBuf, String)] {
         &[]
     }
+    /// What was read from this before.
+    fn recall(&self, _: &Original<'_>) -> Option<Record> {
+        None
+    }
+    /// Keeps what was read from this, if that can still be told from what may be written to it.
+    fn keep(&self, _: &Original<'_>, _: &Record) {}
+    /// Puts down what was kept, for the next command.
+    fn put_down(&self) {}
 }
 
 /// The loopback address at which whoever listens there is reached, and nobody else. On other addresses

@@ -6,8 +6,9 @@
 use crate::host::Bytes;
 use memchr::{memchr, memrchr};
 use std::{
+    cell::Cell,
     io::{self, Read},
-    ops::ControlFlow,
+    ops::{ControlFlow, Range},
 };
 
 /// Lines up to this many bytes are handed on whole.
@@ -16,6 +17,8 @@ pub const LIMIT: usize = 1 << 20;
 const FARTHEST: u64 = 256 << 20;
 const FIRST_STEP: usize = 16 << 10;
 const LAST_STEP: usize = 256 << 10;
+/// What a walk leaves for the next one is no larger.
+const ROOMIEST: usize = 768 << 10;
 
 /// One line, without its newline.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,43 +70,65 @@ pub fn head(
 
 /// Visits lines from the end to the beginning. What follows the last newline counts as a line.
 pub fn back(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Flow) -> io::Result<()> {
-    let mut base = file.size();
-    let mut held: Vec<u8> = Vec::new();
+    let mut room = Room::take();
+    walk_back(file, &mut room.0, visit)
+}
+
+/// What is held stands at the end of the room, so that what comes before it is read to its place.
+fn walk_back(
+    file: &dyn Bytes,
+    room: &mut Vec<u8>,
+    visit: &mut dyn FnMut(Line<'_>) -> Flow,
+) -> io::Result<()> {
+    let mut base = file.size(); // where in the file what is held begins
+    let (mut from, mut to) = (room.len(), room.len());
+    let mut unseen = 0; // bytes at the beginning of what is held that may have a newline
     let mut step = FIRST_STEP;
     loop {
-        while let Some(cut) = memrchr(b'\n', &held) {
+        while let Some(cut) = memrchr(b'\n', &room[from..from + unseen]) {
             let at = base + cut as u64 + 1;
-            if hand(at, &held[cut + 1..], visit).is_break() {
+            if hand(at, &room[from + cut + 1..to], visit).is_break() {
                 return Ok(());
             }
-            held.truncate(cut);
+            (unseen, to) = (cut, from + cut);
         }
+        unseen = 0;
         if base == 0 {
-            let _ = hand(0, &held, visit);
+            let _ = hand(0, &room[from..to], visit);
             return Ok(());
         }
-        if held.len() > LIMIT {
-            let end = base + held.len() as u64;
+        if to - from > LIMIT {
+            let end = base + (to - from) as u64;
             let newline = newline_before(file, base)?;
             let at = newline.map_or(0, |found| found + 1);
-            held.clear();
+            (from, to) = (room.len(), room.len());
             base = newline.unwrap_or(0);
             if visit(Line { at, body: Body::Huge(end - at) }).is_break() || newline.is_none() {
                 return Ok(());
             }
             continue;
         }
-        let from = base.saturating_sub(step as u64);
-        let mut chunk = vec![0; (base - from) as usize];
-        let read = fill(file, &mut chunk, from)?;
-        if read < chunk.len() {
+        let size = usize::try_from(base).map_or(step, |base| base.min(step));
+        (from, to) = settled_at_end(room, from..to, size);
+        let read = fill(file, &mut room[from - size..from], base - size as u64)?;
+        if read < size {
             return Ok(()); // cut shorter while we read: what was seen is what there is
         }
-        chunk.extend_from_slice(&held);
-        held = chunk;
-        base = from;
+        (base, from, unseen) = (base - size as u64, from - size, size);
         step = (step * 2).min(LAST_STEP);
     }
+}
+
+/// Moves what is held to the end of the room, and makes room before it if there is too little.
+fn settled_at_end(room: &mut Vec<u8>, held: Range<usize>, size: usize) -> (usize, usize) {
+    if held.start >= size {
+        return (held.start, held.end);
+    }
+    let length = held.len();
+    let need = (length + size).max(room.len());
+    room.resize(need, 0);
+    room.copy_within(held, need - length);
+    (need - length, need)
 }
 
 /// Visits lines from `from` on; `from` must be the beginning of a line. Returns where the first line
@@ -113,39 +138,71 @@ pub fn forward(
     from: u64,
     visit: &mut dyn FnMut(Line<'_>) -> Flow,
 ) -> io::Result<u64> {
+    let mut room = Room::take();
+    walk_on(file, from, &mut room.0, visit)
+}
+
+fn walk_on(
+    file: &dyn Bytes,
+    from: u64,
+    room: &mut Vec<u8>,
+    visit: &mut dyn FnMut(Line<'_>) -> Flow,
+) -> io::Result<u64> {
     let mut at = from; // of the first byte held
-    let mut held: Vec<u8> = Vec::new();
-    let mut seen = 0; // bytes held that have no newline
+    let mut held = 0; // bytes at the beginning of the room, of which none is a newline
     let mut step = FIRST_STEP;
     loop {
-        let mut chunk = vec![0; step];
-        let read = fill(file, &mut chunk, at + held.len() as u64)?;
+        room.resize(room.len().max(held + step), 0);
+        let read = fill(file, &mut room[held..held + step], at + held as u64)?;
         if read == 0 {
             return Ok(at);
         }
-        held.extend_from_slice(&chunk[..read]);
-        let mut start = 0;
-        while let Some(cut) = memchr(b'\n', &held[seen..]) {
-            let end = seen + cut;
-            if hand(at + start as u64, &held[start..end], visit).is_break() {
-                return Ok(at + end as u64 + 1);
+        let (mut start, end) = (0, held + read);
+        while let Some(cut) = memchr(b'\n', &room[held..end]) {
+            let newline = held + cut;
+            if hand(at + start as u64, &room[start..newline], visit).is_break() {
+                return Ok(at + newline as u64 + 1);
             }
-            start = end + 1;
-            seen = start;
+            start = newline + 1;
+            held = start;
         }
-        held.drain(..start);
+        room.copy_within(start..end, 0);
         at += start as u64;
-        seen = held.len();
-        if held.len() > LIMIT {
-            let Some(newline) = newline_after(file, at + held.len() as u64)? else { return Ok(at) };
+        held = end - start;
+        if held > LIMIT {
+            let Some(newline) = newline_after(file, at + held as u64)? else { return Ok(at) };
             if visit(Line { at, body: Body::Huge(newline - at) }).is_break() {
                 return Ok(newline + 1);
             }
             at = newline + 1;
-            held.clear();
-            seen = 0;
+            held = 0;
         }
         step = (step * 2).min(LAST_STEP);
+    }
+}
+
+/// Room for lines, which the next walk of the same thread has again: thousands of files are walked one
+/// after the other, and new memory costs more than what is read into it.
+struct Room(Vec<u8>);
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl Room {
+    /// A walk within a walk finds none, and has its own.
+    fn take() -> Self {
+        Self(SPARE.take())
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let mut room = std::mem::take(&mut self.0);
+        if room.len() > ROOMIEST {
+            room = Vec::new(); // one long line is no reason to hold so much
+        }
+        let _ = SPARE.try_with(|spare| spare.set(room)); // none where the thread ends
     }
 }
 

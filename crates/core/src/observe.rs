@@ -74,6 +74,8 @@ pub struct Survey<'a> {
     pub candidates: Vec<Candidate>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// Records may be told from what the host kept of them, which pays where there are many.
+    pub recalls: bool,
     host: &'a dyn Host,
     blind: Option<String>,
     live: Vec<Live>,
@@ -104,6 +106,7 @@ impl<'a> Survey<'a> {
             stores: Vec::new(),
             candidates: Vec::new(),
             problems: Vec::new(),
+            recalls: false,
             host,
             blind: None,
             live: Vec::new(),
@@ -176,17 +179,30 @@ impl<'a> Survey<'a> {
         survey
     }
 
+    /// The same, looking only where the id itself says: nothing there does not mean that there is none.
+    pub fn near(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
+        let mut survey = Self::new(agent, host, env, History::Skip);
+        survey.add(|store| agent.find_near(host, store, id));
+        survey.unrecorded(|stop| stop.session == id);
+        survey
+    }
+
     /// Adds the sessions of this full id, ended or not.
     pub fn also(&mut self, id: &str) {
+        let (agent, host) = (self.agent, self.host);
+        self.add(|store| agent.find(host, store, id, None));
+        self.unrecorded(|stop| stop.session == id);
+    }
+
+    fn add(&mut self, find: impl Fn(&Path) -> Vec<Stub>) {
         for store in self.stores.clone() {
-            for stub in self.agent.find(self.host, &store, id, None) {
+            for stub in find(&store) {
                 if !self.candidates.iter().any(|c| c.store == store && c.is_of(&stub)) {
                     let candidate = self.ended(&store, stub);
                     self.candidates.push(candidate);
                 }
             }
         }
-        self.unrecorded(|stop| stop.session == id);
     }
 
     /// Live servers that may use this store, whatever they run.

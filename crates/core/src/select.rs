@@ -107,7 +107,9 @@ pub enum Order {
 
 /// Sorts sessions; what names one settles ties, so that the same sessions always stand in the same order.
 pub fn sort(sessions: &mut [Session], order: Order) {
-    sessions.sort_by(|a, b| {
+    let mut places: Vec<usize> = (0..sessions.len()).collect();
+    places.sort_by(|a, b| {
+        let (a, b) = (&sessions[*a], &sessions[*b]);
         let newest = || Reverse(a.updated_at).cmp(&Reverse(b.updated_at));
         let by = match order {
             Order::Attention => {
@@ -121,6 +123,14 @@ pub fn sort(sessions: &mut [Session], order: Order) {
         };
         by.then_with(newest).then_with(|| name(a).cmp(&name(b)))
     });
+    // A session is large: each is moved once, to where all before it are in place already.
+    for at in 0..places.len() {
+        let mut from = places[at];
+        while from < at {
+            from = places[from];
+        }
+        sessions.swap(at, from);
+    }
 }
 
 fn name(session: &Session) -> (&Option<String>, Option<u32>, &str, &Option<PathBuf>) {

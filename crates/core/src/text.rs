@@ -25,6 +25,15 @@ pub fn is_hostile(c: char) -> bool {
 /// One line, safe to show: white space folded, anything hostile dropped.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(EXCERPT));
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) {
+        for word in text.split_ascii_whitespace() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        return line;
+    }
     let mut gap = false;
     for c in text.chars() {
         if c.is_whitespace() {
@@ -66,6 +75,10 @@ mod tests {
     fn escapes_and_bidi_never_pass() {
         let hostile = "a\u{1b}[31m\u{9b}2J\u{202e}b\u{7}\u{200b}c\r\n\td\u{e0041}";
         assert_eq!(one_line(hostile), "a[31m2Jbc d");
+        // Plain text goes another way, to the same end.
+        assert_eq!(one_line(" a  b\r\n\tc "), "a b c");
+        assert_eq!(one_line(" é  b\r\n\tc "), "é b c");
+        assert_eq!((one_line(" \n"), one_line("")), (String::new(), String::new()));
         assert_eq!(many_lines(hostile), "a[31m2Jbc\n\td");
     }
 

@@ -6,7 +6,10 @@ use super::{
 };
 use crate::{
     error::Kind,
-    ops::{self, Here, list::Words},
+    ops::{
+        self, Here,
+        list::{Ask, Words},
+    },
     view::{self, table::Columns},
 };
 use agentctl_core::{observe::History, select::Order};
@@ -26,7 +29,7 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
         order: Some(order(args.sort)),
         limit: args.limit,
     };
-    let ask = words.ask(here)?;
+    let ask = Ask { brief: !args.json, ..words.ask(here)? };
     let found = ops::list::told(here, &ask);
     let code = if found.problems.is_empty() { 0 } else { Kind::Problems.code() };
     match args.json {
@@ -45,6 +48,7 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
             }
         }
     }
+    std::mem::forget(found); // the program ends: it is not given back piece by piece
     Ok(code)
 }
 

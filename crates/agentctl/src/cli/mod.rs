@@ -20,6 +20,7 @@ mod logs;
 mod man;
 mod metrics;
 mod prune;
+mod quick;
 mod run;
 mod send;
 mod status;

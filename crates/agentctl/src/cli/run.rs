@@ -3,7 +3,8 @@
 use super::args::{Cli, Command, ConfigCommand, Hook, HookCommand};
 use super::{
     attach, budget, completions, config, daemon, decide, diff, doctor, events, explain, fuse, hook,
-    launch, list, locks, logs, man, metrics, prune, send, status, stop, wait, webhook, worktree,
+    launch, list, locks, logs, man, metrics, prune, quick, send, status, stop, wait, webhook,
+    worktree,
 };
 use crate::{
     error::{Error, Kind},
@@ -12,7 +13,7 @@ use crate::{
 };
 use agentctl_core::{text::many_lines, wire::Decided};
 use clap::Parser;
-use std::{panic, process::ExitCode, time::Duration};
+use std::{ffi::OsString, panic, process::ExitCode, time::Duration};
 
 /// Exit code of a bug.
 const BUG: i32 = 70;
@@ -26,9 +27,14 @@ pub(crate) fn main() -> ExitCode {
         view::report_bug(bug);
         std::process::exit(BUG);
     }));
-    let cli = match Cli::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if quick::is_version(&words) {
+        return ended(view::version().map(|()| 0).map_err(Error::from), false);
+    }
+    let parsed = quick::parse(&words).map_or_else(|| Cli::try_parse_from(&words), Ok);
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(why) if why.use_stderr() && std::env::args_os().any(|word| word == "--json") => {
+        Err(why) if why.use_stderr() && words.iter().any(|word| word == "--json") => {
             let message = why.kind().as_str().unwrap_or("bad usage");
             let error = Error::new(Kind::Usage, message).hint("run `agentctl help COMMAND`");
             view::report(&error, true);
@@ -43,7 +49,11 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let json = cli.command.wants_json();
-    match run(cli) {
+    ended(run(cli), json)
+}
+
+fn ended(outcome: Outcome, json: bool) -> ExitCode {
+    match outcome {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             view::report(&error, json);

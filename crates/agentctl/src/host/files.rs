@@ -1,8 +1,11 @@
 //! The file system as it is.
 
-use agentctl_core::host::{Bytes, Entry, Files, Kind, Stat};
+use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
 use jiff::Timestamp;
-use rustix::fs::OFlags;
+use rustix::{
+    fs::{AtFlags, CWD, Dir, FileType as Type, Mode, OFlags, openat, statat},
+    io::Errno,
+};
 use std::{
     fs::{self, File, FileType, Metadata, OpenOptions},
     io,
@@ -32,6 +35,35 @@ impl Files for Disk {
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         fs::metadata(path).map(|found| stat_of(&found))
+    }
+
+    /// Asked of the open directory: the way to it is gone once, not once for each name.
+    fn inside(&self, dir: &Path, is_asked: &dyn Fn(&Entry) -> bool) -> io::Result<Vec<Inside>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let dir = openat(CWD, dir, flags, Mode::empty())?;
+        let mut found = Vec::new();
+        for name in Dir::read_from(&dir)? {
+            let name = name?;
+            let Ok(text) = name.file_name().to_str() else { continue };
+            if text == "." || text == ".." {
+                continue;
+            }
+            let kind = match name.file_type() {
+                Type::Unknown => statat(&dir, name.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+                    .map(|found| Type::from_raw_mode(found.st_mode)),
+                kind => Ok(kind),
+            };
+            let kind = match kind {
+                Ok(kind) => named_kind(kind),
+                Err(Errno::NOENT) => continue,
+                Err(why) => return Err(why.into()),
+            };
+            let entry = Entry { name: text.to_owned(), kind };
+            let look = || Ok(told(&statat(&dir, name.file_name(), AtFlags::empty())?));
+            let stat = is_asked(&entry).then(look);
+            found.push(Inside { entry, stat });
+        }
+        Ok(found)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
@@ -88,17 +120,39 @@ fn regular(found: &Metadata) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("is {what}, not a regular file")))
 }
 
+/// A time beyond the year 9999 is a broken one; the epoch makes it old instead of unreadable.
+fn moment(seconds: i64, nanos: impl TryInto<i32>) -> Timestamp {
+    let nanos = nanos.try_into().unwrap_or_default();
+    Timestamp::new(seconds, nanos).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// The same as [`stat_of`], of what the kernel says.
+fn told(found: &rustix::fs::Stat) -> Stat {
+    Stat {
+        kind: named_kind(Type::from_raw_mode(found.st_mode)),
+        modified: moment(found.st_mtime, found.st_mtime_nsec),
+        touched: moment(found.st_ctime, found.st_ctime_nsec),
+        identity: (found.st_dev, found.st_ino),
+        size: u64::try_from(found.st_size).unwrap_or_default(),
+    }
+}
+
+fn named_kind(kind: Type) -> Kind {
+    match kind {
+        Type::RegularFile => Kind::File,
+        Type::Directory => Kind::Dir,
+        Type::Symlink => Kind::Link,
+        _ => Kind::Other,
+    }
+}
+
 fn stat_of(found: &Metadata) -> Stat {
-    // A time beyond the year 9999 is a broken one; the epoch makes it old instead of unreadable.
-    let moment = |seconds: i64, nanos: i64| {
-        let nanos = i32::try_from(nanos).unwrap_or_default();
-        Timestamp::new(seconds, nanos).unwrap_or(Timestamp::UNIX_EPOCH)
-    };
     Stat {
         kind: kind_of(found.file_type()),
         modified: moment(found.mtime(), found.mtime_nsec()),
         touched: moment(found.ctime(), found.ctime_nsec()),
         identity: (found.dev(), found.ino()),
+        size: found.len(),
     }
 }
 

@@ -5,14 +5,16 @@ use super::Proc;
 use super::{
     Disk, Portable, Receipts,
     databases::Databases,
+    kept::Kept,
     servers::{Loopback, Patience},
 };
 use crate::places;
 use agentctl_core::{
     control::Unheard,
+    evidence::Record,
     host::{
-        Bytes, Cell, Entry, Env, Files, Host, Kernel, OpenFile, Servers, Spent, Stat, Table,
-        Tables, Talk, Told, Use,
+        Bytes, Cell, Entry, Env, Files, Host, Inside, Kernel, OpenFile, Original, Servers, Spent,
+        Stat, Table, Tables, Talk, Told, Use,
     },
     ident::ProcKey,
     receipt::{Launched, Stopped},
@@ -41,6 +43,7 @@ pub(crate) struct Machine<K> {
     kernel: K,
     name: String,
     receipts: OnceLock<Receipts>,
+    kept: Kept,
 }
 
 impl Machine<Native> {
@@ -63,7 +66,8 @@ impl<K> Machine<K> {
         let servers = Loopback { patience };
         let databases = Databases::new(patience.left());
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self { files: Disk, databases, servers, kernel, name, receipts: OnceLock::new() }
+        let (receipts, kept) = (OnceLock::new(), Kept::new());
+        Self { files: Disk, databases, servers, kernel, name, receipts, kept }
     }
 }
 
@@ -96,6 +100,18 @@ impl<K: Kernel + Sync> Host for Machine<K> {
     fn lost(&self) -> &[(PathBuf, String)] {
         &self.receipts().lost
     }
+
+    fn recall(&self, original: &Original<'_>) -> Option<Record> {
+        self.kept.recall(original)
+    }
+
+    fn keep(&self, original: &Original<'_>, record: &Record) {
+        self.kept.keep(original, record);
+    }
+
+    fn put_down(&self) {
+        self.kept.put_down();
+    }
 }
 
 impl<K> Files for Machine<K> {
@@ -105,6 +121,10 @@ impl<K> Files for Machine<K> {
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
         self.files.stat(path)
+    }
+
+    fn inside(&self, dir: &Path, is_asked: &dyn Fn(&Entry) -> bool) -> io::Result<Vec<Inside>> {
+        self.files.inside(dir, is_asked)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {

@@ -8,6 +8,7 @@ mod end;
 mod files;
 mod grip;
 mod hold;
+mod kept;
 #[cfg(target_os = "linux")]
 mod linux;
 mod listen;

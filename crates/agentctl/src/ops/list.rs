@@ -22,6 +22,8 @@ use std::{
 const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long a plain list waits for agents.
 const GLANCE: Duration = Duration::from_millis(300);
+/// Fewer records are as quickly read anew as found among those that were kept.
+const MANY: usize = 24;
 
 /// What is asked for, in the words of a call.
 #[derive(Debug, Default)]
@@ -68,6 +70,7 @@ impl Words {
             filter: Filter { wanted, dirs, groups: self.groups, stalled: self.stalled },
             order: self.order.unwrap_or(Order::Attention),
             limit: self.limit,
+            brief: false,
         })
     }
 }
@@ -104,6 +107,8 @@ pub(crate) struct Ask {
     pub(crate) order: Order,
     /// How many at most.
     pub(crate) limit: Option<usize>,
+    /// For a table: of ended sessions only what it shows.
+    pub(crate) brief: bool,
 }
 
 impl Ask {
@@ -116,6 +121,7 @@ impl Ask {
             filter: Filter::default(),
             order: Order::Attention,
             limit: None,
+            brief: false,
         }
     }
 
@@ -147,15 +153,21 @@ pub(crate) fn told(here: &Here, ask: &Ask) -> Sessions {
 
 /// The same, with how long each agent took that answered in time.
 pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
-    let (history, depth) = (ask.history, ask.depth);
+    let (history, depth, brief) = (ask.history, ask.depth, ask.brief);
     let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
         let began = Instant::now();
         let mut survey = Survey::new(agent, host, env, history);
+        survey.recalls = survey.candidates.len() >= MANY;
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
-        let (sessions, unread) = observe::sessions(&survey, &candidates, depth);
+        let read = observe::spread(&candidates, |candidate| {
+            let (session, unread) = survey.session(candidate, depth);
+            (if brief { in_brief(session) } else { session }, unread)
+        });
+        let (sessions, unread) = observe::parted(read);
         let problems = observe::problems(&mut survey, unread);
         (sessions, problems, Timed { agent: agent.card().name, time: began.elapsed() })
     });
+    here.host().put_down();
     let answered = seen.late.is_empty();
     let (mut sessions, mut problems, mut times) = (Vec::new(), seen.late, Vec::new());
     for (found, troubles, time) in seen.found {
@@ -182,6 +194,15 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
         }
     }
     (Sessions { schema: SCHEMA, sessions, orphans, problems }, times)
+}
+
+/// Without what no table shows of an ended session: there may be tens of thousands.
+fn in_brief(session: Session) -> Session {
+    if session.live || session.state == StateName::Unknown {
+        return session;
+    }
+    let prompt = session.prompt.filter(|_| session.title.is_none());
+    Session { because: Vec::new(), last: None, prompt, ..session }
 }
 
 /// A file may have been touched without a line being written: the newest line decides.

@@ -9,11 +9,12 @@ use agentctl_core::{
     wire::{Problem, Session},
 };
 use std::{
+    collections::VecDeque,
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
-        mpsc::{self, RecvTimeoutError},
+        mpsc::{self, RecvTimeoutError, Sender},
     },
     thread,
     time::Duration,
@@ -21,6 +22,9 @@ use std::{
 
 /// From this many sessions on, a second thread saves more than it costs.
 const WORTH_A_THREAD: usize = 24;
+/// Whoever has not answered for so long is slow: those behind him get a thread of their own. Most answer
+/// sooner than a thread begins.
+const STEP: Duration = Duration::from_millis(2);
 
 /// The environment of the caller, as far as any agent looks at it.
 pub(super) fn environment() -> Env {
@@ -40,7 +44,7 @@ pub(super) fn chosen(names: &[String]) -> Vec<&'static dyn Agent> {
     }
 }
 
-type Read = (Session, Option<observe::Problem>);
+pub(super) type Read = (Session, Option<observe::Problem>);
 
 /// What agents answered in time, in their order, and who did not.
 pub(super) struct Answers<T> {
@@ -48,7 +52,7 @@ pub(super) struct Answers<T> {
     pub(super) late: Vec<Problem>,
 }
 
-/// Looks at every agent at once. One that is late is left behind: its thread ends with the program.
+/// Looks at every agent, at once where it takes long. One that is late is left behind: its thread ends with the program.
 pub(super) fn each<T: Send + 'static>(
     here: &Here,
     chosen: &[&'static dyn Agent],
@@ -89,27 +93,23 @@ fn side_by_side<T: Send + 'static>(
     is_quick: impl Fn(&dyn Agent, &Env) -> bool,
     look: impl Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static,
 ) -> Answers<T> {
-    let shared = Arc::new((environment(), look));
+    let env = environment();
+    let (quick, slow): (Vec<_>, Vec<_>) =
+        chosen.iter().copied().enumerate().partition(|(_, agent)| is_quick(*agent, &env));
+    let queue = Arc::new(Queue { env, look, todo: Mutex::new(slow.into()) });
     let (tell, answers) = mpsc::channel();
-    let mut found: Vec<(usize, T)> = Vec::new();
-    for (at, agent) in chosen.iter().copied().enumerate() {
-        let (env, look) = &*shared;
-        if is_quick(agent, env) {
-            found.push((at, look(agent, env))); // a thread costs more than it saves
-            continue;
-        }
-        let (tell, shared) = (tell.clone(), Arc::clone(&shared));
-        thread::spawn(move || {
-            let (env, look) = &*shared;
-            let _ = tell.send((at, look(agent, env))); // nobody may be waiting any more
-        });
-    }
-    drop(tell);
+    let mut tell = Some(tell);
+    begin(&queue, &mut tell);
+    // A thread costs more than it saves where there is nothing to see.
+    let mut found: Vec<(usize, T)> =
+        quick.iter().map(|(at, agent)| (*at, (queue.look)(*agent, &queue.env))).collect();
     let mut broken = RecvTimeoutError::Disconnected;
     while found.len() < chosen.len() {
         let left = here.left().unwrap_or(Duration::MAX);
-        match answers.recv_timeout(left) {
+        let step = if tell.is_some() { left.min(STEP) } else { left };
+        match answers.recv_timeout(step) {
             Ok(answer) => found.push(answer),
+            Err(RecvTimeoutError::Timeout) if step < left => begin(&queue, &mut tell),
             Err(why) => {
                 broken = why;
                 break;
@@ -126,6 +126,40 @@ fn side_by_side<T: Send + 'static>(
     Answers { found: found.into_iter().map(|(_, one)| one).collect(), late }
 }
 
+/// Agents that wait to be looked at, with their places.
+struct Queue<L> {
+    env: Env,
+    look: L,
+    todo: Mutex<VecDeque<(usize, &'static dyn Agent)>>,
+}
+
+impl<L> Queue<L> {
+    fn todo(&self) -> MutexGuard<'_, VecDeque<(usize, &'static dyn Agent)>> {
+        self.todo.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One more thread for those who wait; once nobody does, there is nothing left to tell by.
+fn begin<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static>(
+    queue: &Arc<Queue<L>>,
+    tell: &mut Option<Sender<(usize, T)>>,
+) {
+    let first = queue.todo().pop_front();
+    let (Some(mut next), Some(own)) = (first, tell.clone()) else {
+        *tell = None;
+        return;
+    };
+    let queue = Arc::clone(queue);
+    thread::spawn(move || {
+        loop {
+            let (at, agent) = next;
+            let _ = own.send((at, (queue.look)(agent, &queue.env))); // nobody may be waiting any more
+            let Some(more) = queue.todo().pop_front() else { return };
+            next = more;
+        }
+    });
+}
+
 fn late(agent: &dyn Agent, why: &str) -> Problem {
     Problem {
         agent: agent.card().name.to_owned(),
@@ -140,20 +174,22 @@ pub(super) fn sessions(
     chosen: &[&Candidate],
     depth: Depth,
 ) -> (Vec<Session>, Vec<Problem>) {
-    let (sessions, problems): (Vec<_>, Vec<_>) = read(survey, chosen, depth).into_iter().unzip();
-    (sessions, problems.into_iter().flatten().map(Problem::from).collect())
+    parted(spread(chosen, |candidate| survey.session(candidate, depth)))
 }
 
-/// Reads over the cores if there is much to read.
-fn read(survey: &Survey<'_>, chosen: &[&Candidate], depth: Depth) -> Vec<Read> {
-    spread(chosen, |candidate| survey.session(candidate, depth))
+/// Sessions, and what of them could not be read.
+pub(super) fn parted(read: Vec<Read>) -> (Vec<Session>, Vec<Problem>) {
+    let (sessions, problems): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    (sessions, problems.into_iter().flatten().map(Problem::from).collect())
 }
 
 /// Does the same with all of these, over the cores if there are many, and returns what came of each in
 /// their order.
 pub(super) fn spread<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(all.len() / WORTH_A_THREAD);
+    let most = all.len() / WORTH_A_THREAD;
+    // Who asks how many cores there are has a dozen files of the kernel read.
+    let cores = if most < 2 { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
+    let threads = cores.min(most);
     if threads < 2 {
         return all.iter().map(work).collect();
     }
@@ -163,8 +199,7 @@ pub(super) fn spread<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync)
         loop {
             let at = next.fetch_add(WORTH_A_THREAD, Ordering::Relaxed);
             let Some(part) = all.get(at..).filter(|part| !part.is_empty()) else { return done };
-            let part = part.iter().enumerate().take(WORTH_A_THREAD);
-            done.extend(part.map(|(more, one)| (at + more, work(one))));
+            done.push((at, part.iter().take(WORTH_A_THREAD).map(&work).collect::<Vec<R>>()));
         }
     };
     let mut done = thread::scope(|scope| {
@@ -176,7 +211,7 @@ pub(super) fn spread<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync)
         done
     });
     done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, one)| one).collect()
+    done.into_iter().flat_map(|(_, part)| part).collect()
 }
 
 /// What could not be read, each once: many sessions may stand in one file.

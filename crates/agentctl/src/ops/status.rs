@@ -119,6 +119,7 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error
 /// another.
 fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Error> {
     let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
+    let near = |id: &str| observe::all(here, |agent, host, env| Survey::near(agent, host, env, id));
     let wide = |history| {
         observe::all(here, move |agent, host, env| Survey::new(agent, host, env, history))
     };
@@ -128,7 +129,16 @@ fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Erro
         Ok(Name::Id { prefix, dir: None })
             if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
         {
-            whole(prefix)
+            // A full id is one session's: who has it in its place has it. A store that cannot be read only may.
+            let near = near(prefix);
+            let is_certain = |one: &Candidate| {
+                let is_named = one.stub.as_ref().is_some_and(|stub| stub.stat.is_some());
+                one.id.as_ref() == Some(prefix) && (is_named || one.is_held())
+            };
+            match near.iter().flat_map(|survey| &survey.candidates).any(is_certain) {
+                true => near,
+                false => whole(prefix),
+            }
         }
         Ok(Name::Id { .. }) | Err(_) => wide(History::All),
         Ok(Name::Pid(_)) => wide(History::Skip),

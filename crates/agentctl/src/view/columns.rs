@@ -71,8 +71,8 @@ impl Table {
 
     /// The width of each column that holds every cell.
     fn widest(&self) -> Vec<usize> {
-        let cells = |at: usize| self.rows.iter().map(move |row| row[at].width()).max();
-        let widest = |(at, head): (usize, &&str)| head.width().max(cells(at).unwrap_or(0));
+        let cells = |at: usize| self.rows.iter().map(move |row| width(&row[at])).max();
+        let widest = |(at, head): (usize, &&str)| width(head).max(cells(at).unwrap_or(0));
         self.heads.iter().enumerate().map(widest).collect()
     }
 
@@ -105,7 +105,9 @@ fn line(cells: &[String], widths: &[usize], paint: impl Fn(usize, String) -> Str
     let mut line = String::new();
     for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
         let cell = cut(cell, *width);
-        let pad = width.saturating_sub(cell.width());
+        // Nothing stands behind the last one, and it may be long.
+        let is_last = at + 1 == cells.len();
+        let pad = if is_last { 0 } else { width.saturating_sub(self::width(&cell)) };
         if at > 0 {
             line.push_str(GAP);
         }
@@ -115,9 +117,17 @@ fn line(cells: &[String], widths: &[usize], paint: impl Fn(usize, String) -> Str
     line
 }
 
+/// How many columns a text takes. Most are plain, and then that is how long they are.
+fn width(text: &str) -> usize {
+    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => text.len(),
+        false => text.width(),
+    }
+}
+
 /// The text, with `…` in place of what does not fit.
 fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
+    if self::width(text) <= width {
         return text.to_owned();
     }
     // Characters join: only the width of the whole beginning counts.

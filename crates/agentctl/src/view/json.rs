@@ -30,6 +30,11 @@ pub(crate) fn raw(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
+/// Says which version this is, as the page of help would.
+pub(crate) fn version() -> io::Result<()> {
+    raw(concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), "\n").as_bytes())
+}
+
 /// Escapes characters that JSON lets pass and a terminal would obey.
 struct Safe<F>(F);
 

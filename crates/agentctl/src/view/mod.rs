@@ -25,7 +25,7 @@ pub(crate) mod webhooks;
 mod words;
 pub(crate) mod worktree;
 
-pub(crate) use json::{json, raw};
+pub(crate) use json::{json, raw, version};
 pub(crate) use notes::{
     note, nothing_alive, nothing_matches, orphans, problems, refusal, report, report_bug, warning,
 };

@@ -8,6 +8,7 @@ mod daemon;
 mod events;
 mod fuses;
 mod hooks;
+mod kept;
 mod locks;
 mod many;
 mod metrics;

@@ -2,7 +2,7 @@
 
 use crate::{
     agent::Stub,
-    host::{Host, Kind},
+    host::{Host, Kind, Stat},
 };
 use std::{io, path::Path};
 
@@ -13,11 +13,16 @@ pub(super) fn is_id(text: &str) -> bool {
 
 /// The session in this file.
 pub(super) fn stub(host: &dyn Host, id: &str, path: &Path) -> io::Result<Stub> {
-    let stat = host.stat(path)?;
+    stub_of(id, path, host.stat(path)?)
+}
+
+/// The same, where the file system was asked already.
+pub(super) fn stub_of(id: &str, path: &Path, stat: Stat) -> io::Result<Stub> {
     match stat.kind {
         Kind::File => {
             let (id, path) = (id.to_owned(), path.to_owned());
-            Ok(Stub { id, path, updated: stat.modified, touched: stat.touched, title: None })
+            let (updated, touched) = (stat.modified, stat.touched);
+            Ok(Stub { id, path, updated, touched, title: None, stat: Some(stat) })
         }
         Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
     }

@@ -71,6 +71,14 @@ pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
     Picked(picks).deserialize(&mut reader).unwrap_or_default()
 }
 
+/// The same of a whole line, where the rest of it is passed over and not even kept for a moment. `Null`
+/// where it is no object, or not all of one.
+pub(super) fn light(line: &[u8], picks: &'static [Pick]) -> Value {
+    let mut reader = serde_json::Deserializer::from_slice(line);
+    let value = Picked(picks).deserialize(&mut reader).unwrap_or_default();
+    if reader.end().is_ok() { value } else { Value::Null }
+}
+
 /// A line as an object: all of it where that can be held, else the picked fields.
 pub(super) fn line(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) -> Value {
     match line.body {

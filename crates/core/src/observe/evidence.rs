@@ -5,7 +5,7 @@ use crate::{
     agent::{Depth, Stub},
     derive::derive,
     evidence::{Evidence, Ground, Holder, Pending, Reading, Role, Suspect, Tool, Turn},
-    host,
+    host::{self, Original},
     ident::ProcKey,
     proof::Source,
     receipt::{Launched, Stopped},
@@ -27,7 +27,9 @@ impl Survey<'_> {
             true => Timestamp::MIN,
             false => one.since,
         };
-        let oldest = self.suspects.iter().map(earliest).min();
+        // Whoever uses another store holds nothing here, unless its words name it.
+        let concerns = |one: &&Live| one.uses(store) || one.may_name.is_some();
+        let oldest = self.suspects.iter().filter(concerns).map(earliest).min();
         let asked = match history {
             History::All => Some(Timestamp::MIN),
             History::Since(at) => Some(at),
@@ -192,8 +194,17 @@ impl Survey<'_> {
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
         let Some(stub) = &candidate.stub else { return self.missing(&candidate.store) };
+        let original = self.original(stub, depth);
+        if let Some(record) = original.and_then(|original| self.host.recall(&original)) {
+            return Reading::Read(Box::new(record));
+        }
         match self.agent.read(self.host, stub, depth) {
-            Ok(record) => Reading::Read(Box::new(record)),
+            Ok(record) => {
+                if let Some(original) = original {
+                    self.host.keep(&original, &record);
+                }
+                Reading::Read(Box::new(record))
+            }
             Err(why) => Reading::Failed { why: why.to_string(), source: self.unread(&stub.path) },
         }
     }
@@ -207,6 +218,12 @@ impl Survey<'_> {
             },
             Ok(_) | Err(_) => Reading::Absent,
         }
+    }
+
+    /// What a record is told by, where that is one file and it pays to ask what was read of it before.
+    fn original<'s>(&self, stub: &'s Stub, depth: Depth) -> Option<Original<'s>> {
+        let stat = stub.stat.filter(|_| self.recalls && self.agent.is_told_by_file(depth))?;
+        Some(Original { agent: self.agent.card().name, depth, stub, stat })
     }
 
     /// What shows that a record could not be read: nothing, where it could and was not understood.

@@ -133,7 +133,9 @@ impl Survey<'_> {
 
     /// Stores of the caller's environment that exist, and those that live processes use or launches did.
     pub(super) fn find_stores(&mut self, env: &Env) {
-        let mine = self.agent.stores(env).into_iter().map(|store| self.host.resolve(&store));
+        let there = |store: &PathBuf| !self.host.stat(store).is_err_and(|why| is_absent(&why));
+        let mine = self.agent.stores(env).into_iter().filter(there);
+        let mine = mine.map(|store| self.host.resolve(&store));
         let theirs = self.live.iter().flat_map(|process| process.stores.iter().cloned());
         let own = |launch: &&Launched| launch.agent == self.agent.card().name;
         let ours = self.host.launches().iter().filter(own).flat_map(|launch| &launch.stores);

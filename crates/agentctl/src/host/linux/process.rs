@@ -10,6 +10,7 @@ use agentctl_core::{
     ident::ProcKey,
 };
 use rustix::{
+    buffer::spare_capacity,
     fd::{AsFd, BorrowedFd, OwnedFd},
     fs::{AtFlags, CWD, Mode, OFlags, RawDir, fstat, openat, readlinkat, statat},
     io::{Errno, read},
@@ -37,13 +38,16 @@ const ARGUMENTS_END: usize = 49;
 const ENVIRONMENT_END: usize = 51;
 /// Place of the signals that a thread has yet to take: the end of a process kills each of its threads.
 const PENDING: usize = 31;
+/// Most arguments and environments are shorter.
+const PIECE: usize = 8 << 10;
 const KILL: u64 = 1 << 8;
 
 /// Which boot this is.
 pub(crate) fn boot() -> Told<String> {
     let path = "/proc/sys/kernel/random/boot_id";
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(text.trim_end().to_owned()),
+    let mut text = [0; 64];
+    match File::open(path).and_then(|mut file| file.read(&mut text)) {
+        Ok(length) => Ok(self::text(text.get(..length).unwrap_or_default()).trim_end().to_owned()),
         Err(error) => Err(CannotTell(format!("{path}: {error}"))),
     }
 }
@@ -135,10 +139,16 @@ impl<'a> Door<'a> {
     }
 
     pub(super) fn bytes(&self, name: &CStr) -> Result<Vec<u8>, Errno> {
+        let file = self.file(name)?;
         let mut bytes = Vec::new();
-        let read = File::from(self.file(name)?).read_to_end(&mut bytes);
-        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        Ok(bytes)
+        loop {
+            bytes.reserve(PIECE);
+            match read(&file, spare_capacity(&mut bytes)) {
+                Ok(0) => return Ok(bytes),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(why) => return Err(why),
+            }
+        }
     }
 
     /// Where one of its links leads.

@@ -119,6 +119,10 @@ impl Agent for Claude {
         Ok(record)
     }
 
+    fn is_told_by_file(&self, depth: Depth) -> bool {
+        depth == Depth::Glance // tokens are those of sub-agents too, and a fork's origin is another's file
+    }
+
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
         transcript::turn(host, stub)
     }

@@ -2,8 +2,8 @@
 
 use crate::{
     agent::{Listing, Stub, Trouble},
-    agents::files::{is_gone, is_id, stub},
-    host::{Host, Kind},
+    agents::files::{is_gone, is_id, stub, stub_of},
+    host::{Host, Inside, Kind},
 };
 use std::{
     io,
@@ -24,16 +24,21 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
 }
 
 fn folder(host: &dyn Host, project: &Path, listing: &mut Listing) -> io::Result<()> {
-    for entry in host.entries(project)? {
-        let Some(id) = entry.name.strip_suffix(".jsonl").filter(|id| is_id(id)) else { continue };
+    for Inside { entry, stat } in host.inside(project, &|entry| session(&entry.name).is_some())? {
+        let (Some(id), Some(stat)) = (session(&entry.name), stat) else { continue };
         let path = project.join(&entry.name);
-        match stub(host, id, &path) {
+        match stat.and_then(|stat| stub_of(id, &path, stat)) {
             Ok(stub) => listing.stubs.push(stub),
             Err(why) if is_gone(&why, entry.kind) => {}
             Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
         }
     }
     Ok(())
+}
+
+/// The session that a transcript is named after.
+fn session(name: &str) -> Option<&str> {
+    name.strip_suffix(".jsonl").filter(|id| is_id(id))
 }
 
 /// Other transcripts of the same directory.

@@ -146,7 +146,7 @@ impl<'a> Tail<'a> {
         {
             return;
         }
-        let value = json::line(file, line, DECISIVE);
+        let value = self.value(file, line);
         self.understood |= json::text(&value, "type").is_some();
         self.strange |= !self.understood;
         let kind = json::text(&value, "type").unwrap_or_default();
@@ -167,6 +167,24 @@ impl<'a> Tail<'a> {
         if !self.is_settled() {
             self.calls(&value["message"]["content"]);
             self.take_turn(kind, &value, (at.unwrap_or(self.written), line.at));
+        }
+    }
+
+    /// A line as far as it can matter: once a turn was met, most lines only tell where they stand.
+    fn value(&self, file: &dyn Bytes, line: &Line<'_>) -> Value {
+        let has = |line: &[u8], word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
+        let says = |line: &[u8]| {
+            (self.model.is_none() || self.last.is_none()) && has(line, "\"assistant\"")
+        };
+        let light = match line.body {
+            Body::Whole(bytes) if self.is_beside(bytes) && !says(bytes) => {
+                json::light(bytes, BESIDE)
+            }
+            Body::Whole(_) | Body::Huge(_) => Value::Null,
+        };
+        match json::text(&light, "type") {
+            Some(_) => light,
+            None => json::line(file, line, DECISIVE),
         }
     }
 
@@ -361,6 +379,17 @@ impl Head {
         self.prompt = self.prompt.take().or(prompt);
     }
 }
+
+/// What a line tells that belongs to no turn which is still looked for.
+static BESIDE: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("uuid"),
+    Pick::Field("timestamp"),
+    Pick::Field("gitBranch"),
+    Pick::Field("version"),
+    Pick::Field("customTitle"),
+    Pick::Field("aiTitle"),
+];
 
 /// The few fields that decide a turn, of a line that is too long or too strange to hold.
 static DECISIVE: &[Pick] = &[

@@ -117,8 +117,16 @@ impl Agent for Codex {
         store::find(host, store, id).into_iter().collect()
     }
 
+    fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
+        store::find_near(host, store, id).into_iter().collect()
+    }
+
     fn read(&self, host: &dyn Host, stub: &Stub, _: Depth) -> io::Result<Record> {
         rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
+    }
+
+    fn is_told_by_file(&self, _: Depth) -> bool {
+        true
     }
 
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {

@@ -3,10 +3,10 @@
 use crate::{
     agent::{About, Claim, Claims, Listing, Stub, Trail, Trouble},
     agents::{
-        files::{is_gone, is_id, stub},
+        files::{is_gone, is_id, stub, stub_of},
         json,
     },
-    host::{self, Host, Kind},
+    host::{self, Entry, Host, Inside, Kind},
     proof::Source,
 };
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
@@ -21,6 +21,7 @@ const ARCHIVE: &str = "archived_sessions";
 const LOCKS: &str = "thread-writer-locks";
 /// Names of threads are few and short; more than this is not read.
 const NAMES: usize = 4 << 20;
+const INDEX: &str = "session_index.jsonl";
 
 /// Every rollout of a store.
 pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
@@ -29,7 +30,9 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
     let mut linked = false;
     let mut todo = vec![(store.join(LIVE), 3), (store.join(ARCHIVE), 0)];
     while let Some((dir, depth)) = todo.pop() {
-        let entries = match host.entries(&dir) {
+        let is_folder = |entry: &Entry| depth > 0 && matches!(entry.kind, Kind::Dir | Kind::Link);
+        let is_asked = |entry: &Entry| !is_folder(entry) && thread(&entry.name).is_some();
+        let entries = match host.inside(&dir, &is_asked) {
             Ok(entries) => entries,
             Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
             Err(why) => {
@@ -37,13 +40,13 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
                 continue;
             }
         };
-        for entry in entries {
+        for Inside { entry, stat } in entries {
             let path = dir.join(&entry.name);
             linked |= entry.kind == Kind::Link;
-            if depth > 0 && matches!(entry.kind, Kind::Dir | Kind::Link) {
+            if is_folder(&entry) {
                 todo.push((path, depth - 1));
-            } else if let Some(id) = thread(&entry.name) {
-                match stub(host, id, &path) {
+            } else if let (Some(id), Some(stat)) = (thread(&entry.name), stat) {
+                match stat.and_then(|stat| stub_of(id, &path, stat)) {
                     Ok(stub) => listing.stubs.push(Stub { title: names.get(id).cloned(), ..stub }),
                     Err(why) if is_gone(&why, entry.kind) => {}
                     Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
@@ -56,14 +59,37 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
 
 /// The rollout of one thread. Its id begins with its creation in milliseconds: look at that day first.
 pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
-    let found = days(id).into_iter().map(|day| store.join(LIVE).join(day));
-    let found = found.chain([store.join(ARCHIVE)]).find_map(|dir| within(host, &dir, id));
-    let found = found.or_else(|| {
-        let all = list(host, store).ok()?;
-        all.stubs.into_iter().find(|stub| stub.id == id)
-    })?;
-    let title = found.title.clone().or_else(|| names(host, store).remove(id));
-    Some(Stub { title, ..found })
+    let elsewhere = || {
+        let found = anywhere(host, &store.join(LIVE), id)?;
+        Some(Stub { title: name(host, store, id), ..found })
+    };
+    find_near(host, store, id).or_else(elsewhere)
+}
+
+/// The same without a walk over all days.
+pub(super) fn find_near(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
+    let dirs = days(id).into_iter().map(|day| store.join(LIVE).join(day));
+    let mut dirs = dirs.chain([store.join(ARCHIVE)]);
+    let found = dirs.find_map(|dir| within(host, &dir, id))?;
+    Some(Stub { title: name(host, store, id), ..found })
+}
+
+/// Wherever it was put: of all others only the names are looked at.
+fn anywhere(host: &dyn Host, live: &Path, id: &str) -> Option<Stub> {
+    let mut todo = vec![(live.to_owned(), 3)];
+    while let Some((dir, depth)) = todo.pop() {
+        for entry in host.entries(&dir).unwrap_or_default() {
+            if thread(&entry.name) == Some(id)
+                && let Ok(found) = stub(host, id, &dir.join(&entry.name))
+            {
+                return Some(found);
+            }
+            if depth > 0 && matches!(entry.kind, Kind::Dir | Kind::Link) {
+                todo.push((dir.join(entry.name), depth - 1));
+            }
+        }
+    }
+    None
 }
 
 fn within(host: &dyn Host, dir: &Path, id: &str) -> Option<Stub> {
@@ -90,12 +116,23 @@ fn days(id: &str) -> Vec<String> {
 
 /// Names people gave to threads; the last line of a thread counts.
 fn names(host: &dyn Host, store: &Path) -> HashMap<String, String> {
-    let index = store.join("session_index.jsonl");
-    let bytes = host::slurp(host, &index, NAMES).unwrap_or_default();
-    let lines = bytes.split(|&byte| byte == b'\n').map(json::object);
-    lines
-        .filter_map(|line| Some((json::string(&line, "id")?, json::string(&line, "thread_name")?)))
-        .collect()
+    let bytes = host::slurp(host, &store.join(INDEX), NAMES).unwrap_or_default();
+    bytes.split(|&byte| byte == b'\n').filter_map(named).collect()
+}
+
+/// The name of one thread.
+fn name(host: &dyn Host, store: &Path, id: &str) -> Option<String> {
+    let bytes = host::slurp(host, &store.join(INDEX), NAMES).unwrap_or_default();
+    let finder = memchr::memmem::Finder::new(id);
+    let told = bytes.split(|&byte| byte == b'\n').filter(|line| finder.find(line).is_some());
+    let mut told = told.filter_map(named).filter(|(thread, _)| thread == id);
+    told.next_back().map(|(_, name)| name)
+}
+
+/// The thread that a line names, and its name.
+fn named(line: &[u8]) -> Option<(String, String)> {
+    let line = json::object(line);
+    Some((json::string(&line, "id")?, json::string(&line, "thread_name")?))
 }
 
 /// Every lock file of a store. One that nobody holds is what a kill leaves behind.

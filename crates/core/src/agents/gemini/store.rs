@@ -109,7 +109,7 @@ fn stub(host: &dyn Host, path: &Path) -> io::Result<(u64, Stub)> {
     };
     let updated = written(&*file)?.unwrap_or(stat.modified);
     let touched = stat.touched;
-    Ok((file.size(), Stub { id, path: path.to_owned(), updated, touched, title: None }))
+    Ok((file.size(), Stub { id, path: path.to_owned(), updated, touched, title: None, stat: None }))
 }
 
 /// Its first line is whole.

@@ -100,6 +100,7 @@ fn stub(db: &Path, row: &[Cell]) -> Option<Stub> {
         updated,
         touched: updated,
         title: title.text().map(str::to_owned),
+        stat: None,
     })
 }
 

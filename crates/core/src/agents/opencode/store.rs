@@ -90,6 +90,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
                     updated,
                     touched: updated,
                     title: None,
+                    stat: None,
                 });
             }
         }
@@ -99,7 +100,14 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
         Err(_) if id.len() < FULL => None,
         Err(path) => {
             let updated = host.stat(store).ok()?.modified;
-            Some(Stub { id: id.to_owned(), path, updated, touched: updated, title: None })
+            Some(Stub {
+                id: id.to_owned(),
+                path,
+                updated,
+                touched: updated,
+                title: None,
+                stat: None,
+            })
         }
     }
 }

@@ -31,18 +31,27 @@ pub(super) fn root(env: &Env, home: &str) -> Option<PathBuf> {
 
 /// Every session of a store.
 pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
+    wanted(host, store, &|_| true)
+}
+
+/// Those in files of wanted names.
+fn wanted(host: &dyn Host, store: &Path, is: &dyn Fn(&str) -> bool) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for entry in host.entries(store)? {
         let path = store.join(&entry.name);
         if let Kind::Dir | Kind::Link = entry.kind {
             match host.entries(&path) {
                 Ok(names) => {
-                    names.iter().for_each(|name| add(host, &path, &name.name, &mut listing))
+                    let names = names.iter().filter(|name| is(&name.name));
+                    names.for_each(|name| add(host, &path, &name.name, &mut listing));
                 }
-                Err(_) if entry.kind == Kind::Link => add(host, store, &entry.name, &mut listing),
+                Err(_) if entry.kind == Kind::Link && is(&entry.name) => {
+                    add(host, store, &entry.name, &mut listing);
+                }
+                Err(_) if entry.kind == Kind::Link => {}
                 Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
             }
-        } else {
+        } else if is(&entry.name) {
             add(host, store, &entry.name, &mut listing);
         }
     }
@@ -72,7 +81,7 @@ fn stub(host: &dyn Host, path: &Path, name: &str) -> io::Result<Option<Stub>> {
         None => json::string(&header(&*host.open(path)?).unwrap_or_default(), "id"),
     };
     let (updated, touched) = (stat.modified, stat.touched);
-    Ok(id.map(|id| Stub { id, path: path.to_owned(), updated, touched, title: None }))
+    Ok(id.map(|id| Stub { id, path: path.to_owned(), updated, touched, title: None, stat: None }))
 }
 
 /// The session of this id that works in a directory; else all of it, the one written last first.
@@ -91,7 +100,9 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
     if let Some(stub) = usual.stubs.into_iter().find(works_there) {
         return vec![stub];
     }
-    let mut stubs = list(host, store).unwrap_or_default().stubs;
+    // A name that tells no id is looked into.
+    let may_be = |name: &str| self::id(name).is_none_or(|own| own == id);
+    let mut stubs = wanted(host, store, &may_be).unwrap_or_default().stubs;
     stubs.retain(|stub| stub.id == id);
     stubs.sort_by_key(|stub| Reverse(stub.updated));
     match stubs.iter().position(|stub| cwd.is_some() && works_there(stub)) {

@@ -1,0 +1,149 @@
+//! What is kept, for what it comes back, and what is not worth keeping.
+
+use super::*;
+use agentctl_core::{
+    agent::Stub,
+    evidence::Turn,
+    host::{Kind, Stat},
+};
+
+fn moment(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).expect("a time")
+}
+
+fn stub(path: &str) -> Stub {
+    let stat = Stat {
+        kind: Kind::File,
+        modified: moment(100),
+        touched: moment(200),
+        identity: (1, 2),
+        size: 3,
+    };
+    let (updated, touched) = (stat.modified, stat.touched);
+    Stub { id: "id".to_owned(), path: path.into(), updated, touched, title: None, stat: Some(stat) }
+}
+
+fn original(stub: &Stub) -> Original<'_> {
+    let stat = stub.stat.expect("it was asked");
+    Original { agent: "agent", depth: Depth::Glance, stub, stat }
+}
+
+fn record(prompt: &str) -> Record {
+    Record { prompt: Some(prompt.to_owned()), ..Record::of(Turn::None) }
+}
+
+/// As a command does that begins then and keeps this.
+fn kept(dir: &Path, began: i64, all: &[(Original<'_>, Record)]) {
+    let kept = Kept::at(Some(dir.to_owned()), moment(began));
+    all.iter().for_each(|(original, record)| kept.keep(original, record));
+    kept.put_down();
+}
+
+fn recalled(dir: &Path, original: &Original<'_>) -> Option<Record> {
+    Kept::at(Some(dir.to_owned()), moment(1000)).recall(original)
+}
+
+#[test]
+fn a_record_comes_back_for_the_very_content_it_was_read_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("records");
+    let (one, two) = (stub("/a"), stub("/b"));
+    kept(&dir, 1000, &[(original(&one), record("one"))]);
+    kept(&dir, 1000, &[(original(&two), record("two"))]);
+    assert_eq!(recalled(&dir, &original(&one)), Some(record("one")));
+    assert_eq!(recalled(&dir, &original(&two)), Some(record("two")));
+    let with = |change: fn(&mut Stub, &mut Stat)| {
+        let (mut stub, mut stat) = (one.clone(), one.stat.expect("it was asked"));
+        change(&mut stub, &mut stat);
+        recalled(&dir, &Original { stat, ..original(&stub) })
+    };
+    assert_eq!(with(|_, _| ()), Some(record("one")));
+    assert_eq!(with(|_, stat| stat.size = 4), None);
+    assert_eq!(with(|_, stat| stat.identity.0 = 9), None);
+    assert_eq!(with(|_, stat| stat.identity.1 = 9), None);
+    assert_eq!(with(|_, stat| stat.modified = moment(101)), None);
+    assert_eq!(with(|_, stat| stat.touched = moment(201)), None);
+    assert_eq!(with(|stub, _| stub.updated = moment(101)), None);
+    assert_eq!(with(|stub, _| stub.title = Some(String::new())), None);
+    assert_eq!(with(|stub, _| stub.path = "/c".into()), None);
+    assert_eq!(recalled(&dir, &Original { agent: "other", ..original(&one) }), None);
+    assert_eq!(recalled(&dir, &Original { depth: Depth::Whole, ..original(&one) }), None);
+}
+
+#[test]
+fn the_newest_reading_of_a_file_takes_the_place_of_the_older() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("records");
+    let one = stub("/a");
+    let later = Original { stat: Stat { size: 9, ..original(&one).stat }, ..original(&one) };
+    kept(&dir, 1000, &[(original(&one), record("one"))]);
+    kept(&dir, 1000, &[(later, record("later"))]);
+    assert_eq!(recalled(&dir, &later), Some(record("later")));
+    assert_eq!(recalled(&dir, &original(&one)), None);
+}
+
+/// Touched at 200: whoever begins before 203 may see another content under the same date.
+#[test]
+fn what_was_touched_a_moment_ago_or_will_be_is_not_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let one = stub("/a");
+    for (began, is_kept) in [(100, false), (200, false), (203, false), (204, true)] {
+        let dir = folder.path().join(format!("{began}"));
+        kept(&dir, began, &[(original(&one), record("one"))]);
+        assert_eq!(recalled(&dir, &original(&one)).is_some(), is_kept, "{began}");
+    }
+}
+
+#[test]
+fn only_so_much_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("shard");
+    let fresh = |number: usize, size: usize| Fresh {
+        name: format!("{number}").into_bytes(),
+        stamp: Vec::new(),
+        record: vec![b'x'; size],
+    };
+    let write = |fresh: Vec<Fresh>| {
+        let shard = Shard::open(&path).unwrap_or_default();
+        shard.with(fresh).write(&path).expect("room");
+        Shard::open(&path).expect("what was written can be read")
+    };
+    let most = (0..100).map(|number| fresh(number, 30 << 10)).collect();
+    let full = write(most);
+    let size = fs::metadata(&path).expect("a file").len();
+    assert!((1 << 20..=2 << 20).contains(&size), "{size}");
+    assert!(full.record(b"0", b"").is_some() && full.record(b"99", b"").is_none());
+    // What is new comes before what is old.
+    let later = write(vec![fresh(100, 30 << 10), fresh(101, 1 << 20)]);
+    assert!(later.record(b"100", b"").is_some() && later.record(b"101", b"").is_none());
+}
+
+#[test]
+fn every_damage_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("shard");
+    let fresh = |name: &str| Fresh {
+        name: name.as_bytes().to_vec(),
+        stamp: b"stamp".to_vec(),
+        record: b"record".to_vec(),
+    };
+    let draft = Shard::default().with(vec![fresh("one"), fresh("two")]);
+    draft.write(&path).expect("room");
+    let whole = fs::read(&path).expect("a file");
+    // What can still be read of these bytes.
+    let read = |bytes: &[u8]| {
+        fs::write(&path, bytes).expect("room");
+        let shard = Shard::open(&path).unwrap_or_default();
+        [&b"one"[..], b"two"].map(|name| shard.record(name, b"stamp"))
+    };
+    let both = [Some(b"record".to_vec()), Some(b"record".to_vec())];
+    assert_eq!(read(&whole), both);
+    for at in 0..whole.len() {
+        let mut spoiled = whole.clone();
+        spoiled[at] ^= 1;
+        for found in [read(&spoiled), read(&whole[..at])] {
+            let fine = |one: &Option<Vec<u8>>| one.as_deref().is_none_or(|one| one == b"record");
+            assert!(found != both && found.iter().all(fine), "at {at}: {found:?}");
+        }
+    }
+}
