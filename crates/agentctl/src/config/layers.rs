@@ -311,7 +311,7 @@ impl Looked {
             true => legacy::parse(&text),
             false => file::parse(&text),
         };
-        self.is_open(layer, (path, mode), &content);
+        self.note_if_open(layer, (path, mode), &content);
         let told = |one: &Remark| format!("{}:{}: {}", one.line, one.column, one.what);
         let wrong: Vec<String> = content.wrong.iter().map(told).collect();
         let state = if wrong.is_empty() { FileState::Read } else { FileState::Wrong };
@@ -321,7 +321,7 @@ impl Looked {
     }
 
     /// Notes that others may read a secret. What a project or an administrator sets is meant for others.
-    fn is_open(&mut self, layer: Layer, (path, mode): (&Path, u32), content: &Content) {
+    fn note_if_open(&mut self, layer: Layer, (path, mode): (&Path, u32), content: &Content) {
         let secret = content.entries.iter().find(|entry| entry.key.is_secret());
         let Some(secret) = secret.filter(|_| layer == Layer::User && mode & 0o044 != 0) else {
             return;

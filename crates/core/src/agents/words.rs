@@ -4,12 +4,19 @@ use super::files::is_id;
 
 /// The first full id behind one of these flags, as `--flag ID` or `--flag=ID`.
 pub(super) fn id_behind(words: &[String], flags: &[&str]) -> Option<String> {
+    behind(words, flags).find(|id| is_id(id)).map(str::to_owned)
+}
+
+/// What stands behind each of these flags, as `--flag WORD` or `--flag=WORD`; nothing behind the last word.
+pub(super) fn behind<'w>(
+    words: &'w [String],
+    flags: &'w [&str],
+) -> impl Iterator<Item = &'w str> + use<'w> {
     let next = words.iter().skip(1).map(String::as_str).chain([""]);
-    let mut values = words.iter().zip(next).filter_map(|(word, next)| {
+    words.iter().zip(next).filter_map(|(word, next)| {
         let (flag, value) = word.split_once('=').unwrap_or((word, next));
         flags.contains(&flag).then_some(value)
-    });
-    values.find(|id| is_id(id)).map(str::to_owned)
+    })
 }
 
 #[cfg(test)]

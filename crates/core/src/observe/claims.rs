@@ -42,9 +42,12 @@ impl Survey<'_> {
         }
     }
 
-    /// Whoever has a claim of which nothing can be read may hold what was written since it began; where not even the names of claims
-    /// can be read, so may other users' processes. One that has only just begun names no session yet.
+    /// Whoever has a claim of which nothing can be read may hold what was written since it began; where not even the
+    /// names of claims can be read, so may other users' processes. One that has only just begun names no session yet.
     fn untold(&mut self, store: &Path, claims: &Claims) {
+        if claims.untold.is_empty() && !claims.closed {
+            return; // as nearly always: nobody need be looked at
+        }
         let Ok(table) = self.host.table() else { return };
         let likely = |one: &&Process| !one.zombie && self.agent.may_be(&one.comm);
         let likely: Vec<&Process> = table.processes.iter().filter(likely).collect();

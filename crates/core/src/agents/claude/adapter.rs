@@ -3,8 +3,7 @@
 use super::{fork, known, launch, messages, registry, store, transcript, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
-    agents::json,
-    agents::words::id_behind,
+    agents::{json, words::id_behind},
     control::{Leads, Target},
     evidence::{Record, Role, Turn},
     host::Host,

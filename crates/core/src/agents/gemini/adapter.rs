@@ -3,7 +3,10 @@
 use super::{chat, known, launch, messages, store, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
-    agents::{json, words::id_behind},
+    agents::{
+        json,
+        words::{behind, id_behind},
+    },
     evidence::{Record, Role},
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
@@ -71,14 +74,8 @@ impl Agent for Gemini {
 
     fn may_resume(&self, program: &Program<'_>) -> bool {
         let Some(words) = words(program.argv) else { return false };
-        let next = words.iter().skip(1).map(String::as_str).chain([""]);
-        words.iter().zip(next).any(|(word, next)| match word.split_once('=') {
-            Some((flag, value)) => matches!(flag, "--resume" | "-r") && value == "latest",
-            None => {
-                let newest = matches!(next, "" | "latest") || next.starts_with('-');
-                matches!(word.as_str(), "--resume" | "-r") && newest
-            }
-        })
+        let is_newest = |word: &str| matches!(word, "" | "latest") || word.starts_with('-');
+        behind(words, &["--resume", "-r"]).any(is_newest)
     }
 
     fn tool_mark(&self) -> Option<(&'static str, &'static str)> {
