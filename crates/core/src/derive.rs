@@ -342,6 +342,12 @@ fn ended_state(seen: &Evidence, because: &mut Vec<Fact>) -> State {
         }
         Reading::Read(record) => match &record.turn {
             Turn::None => State::Done,
+            Turn::Open { .. } | Turn::Ended { how: Ending::Interrupted, .. }
+                if let Some(line) = &seen.answered =>
+            {
+                because.push(Fact::new(Rule::TurnEnded, ended(&Ending::Completed), line.clone()));
+                State::Done
+            }
             Turn::Open { alive, pending: Pending::Retry(why), line } => {
                 let fact = ended(&Ending::Failed(why.clone()));
                 because.push(Fact::new(Rule::TurnEnded, fact, line.clone()).at(*alive));

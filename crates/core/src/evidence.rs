@@ -297,6 +297,9 @@ pub struct Evidence {
     /// The live process that we launched with a prompt for it and an open input, and what shows that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompted: Option<(ProcKey, Source)>,
+    /// The last line that our launch of it printed says that its prompt was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Source>,
 }
 
 impl Evidence {
@@ -314,6 +317,7 @@ impl Evidence {
             tool: Tool::NotAsked,
             stop: None,
             prompted: None,
+            answered: None,
         }
     }
 }

@@ -322,6 +322,13 @@ fn what_nobody_holds_ended_as_its_record_says() {
         let fact = format!("TurnEnded@5.5 its newest turn {words}");
         follows(&record(ended(5, how)), state, &[&fact]);
     }
+    // Its own last word outweighs a record that lacks the answer, and nothing else.
+    let answered = |turn| Evidence { answered: Some(somewhere()), ..record(turn) };
+    let completed = ["TurnEnded its newest turn completed"];
+    follows(&answered(ended(5, Ending::Interrupted)), State::Done, &completed);
+    follows(&answered(open(5, Pending::Nothing)), State::Done, &completed);
+    let failed = answered(ended(5, failed("503")));
+    follows(&failed, State::Failed("503".into()), &["TurnEnded@5.5 its newest turn failed: 503"]);
     let unread = "cannot read its record: torn";
     let seen = Evidence { record: torn(), ..record(Turn::None) };
     follows(&seen, unknown(unread), &[&format!("Unreadable {unread}")]);

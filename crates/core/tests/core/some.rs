@@ -152,9 +152,11 @@ pub(crate) fn evidence() -> impl Strategy<Value = Evidence> {
     let seen = (few(holder()), few(source()), few(suspect()));
     let stop = option::weighted(0.3, (moment(), source()));
     let prompted = option::weighted(0.3, (key(), source()));
-    let rest = (option::of(source()), option::weighted(0.2, words()), tool(), stop, prompted);
-    (id, reading(), seen, rest).prop_map(
-        |(id, record, (holders, lost, suspects), (absence, blind, tool, stop, prompted))| {
+    let ours = (stop, prompted, option::weighted(0.2, source()));
+    let rest = (option::of(source()), option::weighted(0.2, words()), tool());
+    (id, reading(), seen, rest, ours).prop_map(
+        |(id, record, (holders, lost, suspects), (absence, blind, tool), ours)| {
+            let (stop, prompted, answered) = ours;
             Evidence {
                 agent: "agent".into(),
                 id,
@@ -167,6 +169,7 @@ pub(crate) fn evidence() -> impl Strategy<Value = Evidence> {
                 tool,
                 stop,
                 prompted,
+                answered,
             }
         },
     )

@@ -39,6 +39,24 @@ fn who_exits_in_the_middle_of_a_turn_was_not_killed() {
     }
 }
 
+/// Claude Code may exit before it has written its answer down: its last word says whether there was one.
+#[test]
+fn an_answer_that_was_only_printed_is_an_answer() {
+    for (failed, code, state) in [(false, 0, "done"), (true, 1, "died")] {
+        let word = json!({"type": "result", "subtype": "success", "is_error": failed});
+        let script = include_str!("hooks/agent.sh")
+            .replace("say assistant", &format!("echo '{word}'; : say assistant"));
+        let agents = Agents::with(&script);
+        agents.home.write("end", "0");
+        agents.own();
+        let launched = agents.home.run(&["launch", "claude-code", "-p", "hi", "--wait", "--json"]);
+        let session = launched.json()["session"].clone();
+        assert_eq!((&session["state"], &session["exit_code"]), (&json!(state), &json!(0)));
+        let waited = agents.home.run(&["wait", session["id"].as_str().expect("an id")]);
+        assert_eq!(waited.code, Some(code), "{waited:?}");
+    }
+}
+
 /// Writes the receipt of a stop under the name it should have; `more` is added.
 fn stop(agents: &Agents, start: u64, session: &str, more: Value) -> PathBuf {
     let mut value = json!({

@@ -122,6 +122,10 @@ impl Agent for Claude {
         depth == Depth::Glance // tokens are those of sub-agents too, and a fork's origin is another's file
     }
 
+    fn answers(&self, line: &[u8]) -> bool {
+        transcript::is_success(line)
+    }
+
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
         transcript::turn(host, stub)
     }
