@@ -342,6 +342,10 @@ pub trait Agent: Sync {
     }
     /// Which sessions of a store claim to be loaded, and by which process.
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims>;
+    /// Claims of one session, or of all, that nobody stands behind, where [`Agent::claims`] leaves them out.
+    fn stale(&self, _: &dyn Host, _: &Path, _id: Option<&str>) -> io::Result<Claims> {
+        Ok(Claims::default())
+    }
     /// The session a process of the agent has loaded if it has this file open for writing.
     fn holds(&self, host: &dyn Host, store: &Path, open: &Path) -> Option<String>;
     /// All sessions of a store, from names and sizes alone.
@@ -365,6 +369,10 @@ pub trait Agent: Sync {
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
     /// A record read to this depth is told by its stub and the bytes of its file, and by nothing else.
     fn is_told_by_file(&self, _: Depth) -> bool {
+        false
+    }
+    /// A line of its output says that it has answered the prompt it was started with, where its record may not.
+    fn answers(&self, _: &[u8]) -> bool {
         false
     }
     /// Its newest turn alone, as far as the record itself tells; asked once for each line of it.

@@ -286,6 +286,8 @@ pub trait Kernel {
     fn terminal(&self, of: &ProcKey) -> Told<Option<PathBuf>>;
     /// Pids that hold a flock on this file.
     fn lockers(&self, path: &Path) -> Told<Vec<u32>>;
+    /// Every file below this directory on which somebody holds a flock.
+    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>>;
 }
 
 /// One value of a database row.

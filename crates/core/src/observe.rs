@@ -14,7 +14,7 @@ pub use asked::Teller;
 pub use orphans::orphans;
 
 use crate::{
-    agent::{About, Agent, Stub},
+    agent::{About, Agent, Listing, Stub},
     evidence::Holder,
     host::{Env, Host},
     ident::ProcKey,
@@ -22,7 +22,11 @@ use crate::{
 };
 use jiff::Timestamp;
 use live::Live;
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Which sessions to look for besides the live ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,13 +93,16 @@ pub struct Survey<'a> {
     /// Some part of a store's history could not be read.
     partial: bool,
     lost: Vec<Lost>,
+    /// Stores that were listed: all that asks while a survey is made sees the same.
+    listed: Vec<(PathBuf, Arc<Listing>)>,
 }
 
 /// A claim whose process is gone.
+#[derive(PartialEq)]
 struct Lost {
-    store: PathBuf,
     id: String,
     source: Source,
+    store: PathBuf,
 }
 
 impl<'a> Survey<'a> {
@@ -116,6 +123,7 @@ impl<'a> Survey<'a> {
             unread: false,
             partial: false,
             lost: Vec::new(),
+            listed: Vec::new(),
         };
         survey.live = survey.living();
         survey.find_stores(env);
@@ -123,6 +131,9 @@ impl<'a> Survey<'a> {
             survey.asked(&store); // first: what a store says runs is nothing once a server told
             survey.idle_by(&store);
             survey.claimed(&store);
+            if history != History::Skip {
+                survey.left(&store, None);
+            }
             survey.opened(&store);
             survey.named(&store);
             survey.launched(&store);
@@ -145,7 +156,18 @@ impl<'a> Survey<'a> {
             History::Since(from) => survey.unrecorded(|stop| stop.at >= from),
             History::Skip => {}
         }
+        survey.listed.clear();
         survey
+    }
+
+    /// All sessions of a store.
+    fn listing(&mut self, store: &Path) -> io::Result<Arc<Listing>> {
+        if let Some((_, listing)) = self.listed.iter().find(|(listed, _)| listed == store) {
+            return Ok(Arc::clone(listing));
+        }
+        let listing = Arc::new(self.agent.list(self.host, store)?);
+        self.listed.push((store.to_owned(), Arc::clone(&listing)));
+        Ok(listing)
     }
 
     /// There is neither a store of the agent nor a process that may be one of its own.
@@ -182,7 +204,7 @@ impl<'a> Survey<'a> {
     /// The same, looking only where the id itself says: nothing there does not mean that there is none.
     pub fn near(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
         let mut survey = Self::new(agent, host, env, History::Skip);
-        survey.add(|store| agent.find_near(host, store, id));
+        survey.add(id, |store| agent.find_near(host, store, id));
         survey.unrecorded(|stop| stop.session == id);
         survey
     }
@@ -190,12 +212,13 @@ impl<'a> Survey<'a> {
     /// Adds the sessions of this full id, ended or not.
     pub fn also(&mut self, id: &str) {
         let (agent, host) = (self.agent, self.host);
-        self.add(|store| agent.find(host, store, id, None));
+        self.add(id, |store| agent.find(host, store, id, None));
         self.unrecorded(|stop| stop.session == id);
     }
 
-    fn add(&mut self, find: impl Fn(&Path) -> Vec<Stub>) {
+    fn add(&mut self, id: &str, find: impl Fn(&Path) -> Vec<Stub>) {
         for store in self.stores.clone() {
+            self.left(&store, Some(id));
             for stub in find(&store) {
                 if !self.candidates.iter().any(|c| c.store == store && c.is_of(&stub)) {
                     let candidate = self.ended(&store, stub);

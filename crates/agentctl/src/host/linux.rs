@@ -43,6 +43,17 @@ impl Proc {
         self.boot.get_or_init(boot).as_deref().map_err(CannotTell::clone)
     }
 
+    fn locks(&self) -> Told<&[locks::Held]> {
+        self.locks.get_or_init(locks::held).as_deref().map_err(CannotTell::clone)
+    }
+
+    /// A process of the list of locks.
+    fn locker(&self, pid: u32) -> Told<ProcKey> {
+        let table = self.table()?;
+        let gone = || CannotTell(format!("process {pid} that took the lock is gone"));
+        table.process(pid).map(|process| table.key(process)).ok_or_else(gone)
+    }
+
     fn door<'a>(&self, of: &'a ProcKey) -> Told<Door<'a>> {
         let opened = match self.boot()? {
             boot if boot == of.boot => Door::open(of),
@@ -126,12 +137,12 @@ impl Kernel for Proc {
     }
 
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
-        let held = self.locks.get_or_init(locks::held).as_ref().map_err(CannotTell::clone)?;
-        locks::lockers(held, path, |pid, file| {
-            let gone = || CannotTell(format!("process {pid} that took the lock is gone"));
-            let table = self.table()?;
-            let key = table.key(table.process(pid).ok_or_else(gone)?);
-            self.door(&key)?.has_open(file.st_dev, file.st_ino)
+        locks::lockers(self.locks()?, path, |pid, file| {
+            self.door(&self.locker(pid)?)?.has_open(file.st_dev, file.st_ino)
         })
+    }
+
+    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
+        locks::locked(self.locks()?, dir, |pid, inode| self.door(&self.locker(pid)?)?.named(inode))
     }
 }

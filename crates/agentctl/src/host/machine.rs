@@ -196,6 +196,10 @@ impl<K: Kernel> Kernel for Machine<K> {
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
         self.kernel.lockers(path)
     }
+
+    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
+        self.kernel.locked(dir)
+    }
 }
 
 impl<K> Tables for Machine<K> {

@@ -144,6 +144,10 @@ impl Kernel for Portable {
     fn lockers(&self, _: &Path) -> Told<Vec<u32>> {
         Err(CannotTell("sysinfo does not tell locks".to_owned()))
     }
+
+    fn locked(&self, _: &Path) -> Told<Vec<PathBuf>> {
+        Err(CannotTell("sysinfo does not tell locks".to_owned()))
+    }
 }
 
 fn pass() -> Told<Table> {

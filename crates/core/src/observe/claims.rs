@@ -10,15 +10,29 @@ use crate::{
     receipt::Launched,
 };
 use jiff::{SignedDuration, Timestamp};
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// An agent has registered itself by then.
 const YOUNG: SignedDuration = SignedDuration::from_secs(5);
 
 impl Survey<'_> {
-    /// Follows every claim of a store.
+    /// Follows the claims of a store that somebody may stand behind.
     pub(super) fn claimed(&mut self, store: &Path) {
-        let claims = match self.agent.claims(self.host, store) {
+        let claims = self.agent.claims(self.host, store);
+        self.follow_all(store, claims);
+    }
+
+    /// Follows those that a session, or any, has left behind.
+    pub(super) fn left(&mut self, store: &Path, id: Option<&str>) {
+        let claims = self.agent.stale(self.host, store, id);
+        self.follow_all(store, claims);
+    }
+
+    fn follow_all(&mut self, store: &Path, claims: io::Result<Claims>) {
+        let claims = match claims {
             Ok(claims) => claims,
             Err(why) => {
                 self.unread = true;
@@ -218,7 +232,10 @@ impl Survey<'_> {
     }
 
     fn lose(&mut self, store: &Path, id: String, source: Source) {
-        self.lost.push(Lost { store: store.to_owned(), id, source });
+        let lost = Lost { store: store.to_owned(), id, source };
+        if !self.lost.contains(&lost) {
+            self.lost.push(lost);
+        }
     }
 
     /// Sessions that a live process has open in this store.

@@ -4,9 +4,10 @@ use super::{Candidate, History, Live, Problem, Survey, live::is_absent};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
-    evidence::{Evidence, Ground, Holder, Pending, Reading, Role, Suspect, Tool, Turn},
+    evidence::{Ending, Evidence, Ground, Holder, Pending, Reading, Role, Suspect, Tool, Turn},
     host::{self, Original},
     ident::ProcKey,
+    lines::{self, Body, Flow},
     proof::Source,
     receipt::{Launched, Stopped},
     wire::{Around, Session},
@@ -38,7 +39,7 @@ impl Survey<'_> {
         if asked.is_none() && oldest.is_none() {
             return;
         }
-        let listing = match self.agent.list(self.host, store) {
+        let listing = match self.listing(store) {
             Ok(listing) => listing,
             Err(why) => {
                 self.unread = true;
@@ -46,8 +47,8 @@ impl Survey<'_> {
             }
         };
         self.partial |= !listing.problems.is_empty();
-        for trouble in listing.problems {
-            self.problem(trouble.path, trouble.why);
+        for trouble in &listing.problems {
+            self.problem(trouble.path.clone(), &trouble.why);
         }
         let since = |at: Timestamp, from: Option<Timestamp>| {
             from.is_some_and(|from| at >= from.saturating_sub(COARSE).unwrap_or(from))
@@ -57,7 +58,7 @@ impl Survey<'_> {
             let touched = stub.updated.max(stub.touched);
             since(stub.updated, asked) || since(touched, oldest) || named(stub)
         };
-        let stubs: Vec<Stub> = listing.stubs.into_iter().filter(may_be).collect();
+        let stubs: Vec<Stub> = listing.stubs.iter().filter(|stub| may_be(stub)).cloned().collect();
         for stub in stubs {
             let same = |c: &&mut Candidate| c.store == store && c.is_of(&stub);
             if let Some(known) = self.candidates[..claimed].iter_mut().find(same) {
@@ -108,6 +109,7 @@ impl Survey<'_> {
         let hidden = candidate.hidden.clone().or_else(|| self.late(candidate, &record));
         let unclaimed = candidate.id.as_deref().filter(|_| candidate.lost.is_empty());
         let absence = unclaimed.map(|id| self.agent.absence(&candidate.store, id));
+        let answered = self.answered(candidate, &record);
         Evidence {
             agent: self.agent.card().name.to_owned(),
             id: candidate.id.clone(),
@@ -120,6 +122,7 @@ impl Survey<'_> {
             tool,
             stop: candidate.id.as_deref().and_then(|id| self.stopped(id)),
             prompted: self.prompted(candidate),
+            answered,
         }
     }
 
@@ -190,6 +193,31 @@ impl Survey<'_> {
         let holder = candidate.holders.iter().find(|holder| self.is_of(&holder.key, newest))?;
         let (launch, pid) = (newest.launch.clone(), holder.key.pid);
         Some((holder.key.clone(), Source::Launch { launch, pid }))
+    }
+
+    /// The last line of what our newest launch of it printed, if it exited well since the record was written, whose
+    /// newest turn has no answer, and the line says that there was one.
+    fn answered(&self, candidate: &Candidate, record: &Reading) -> Option<Source> {
+        let Reading::Read(record) = record else { return None };
+        match &record.turn {
+            Turn::Open { .. } | Turn::Ended { how: Ending::Interrupted, .. } => {}
+            Turn::None | Turn::Ended { .. } => return None,
+        }
+        let newest = self.newest_launch(candidate).filter(|_| candidate.holders.is_empty())?;
+        newest.exit.filter(|exit| exit.code == Some(0) && Some(exit.at) >= record.updated)?;
+        let path = newest.log.clone()?;
+        let file = self.host.open(&path).ok()?;
+        let mut last = None;
+        let _ = lines::back(&*file, &mut |line| match line.body {
+            Body::Whole(b"") => Flow::Continue(()), // behind its end
+            Body::Whole(bytes) => {
+                last = self.agent.answers(bytes).then_some(line.at);
+                Flow::Break(())
+            }
+            Body::Huge(_) => Flow::Break(()),
+        });
+        let (shows, without) = ("\"subtype\":\"success\"".to_owned(), Vec::new());
+        last.map(|offset| Source::Line { path, offset, shows, without })
     }
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {

@@ -2,7 +2,7 @@
 
 use super::{Candidate, Live, Survey};
 use crate::{
-    agent::{About, Claim, Depth, Stub, Trail},
+    agent::{About, Claim, Depth, Listing, Stub, Trail},
     evidence::{Holder, Record, Role, Turn},
     ident::ProcKey,
     proof::Source,
@@ -11,6 +11,7 @@ use crate::{
 use std::{
     cmp::Reverse,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 impl Survey<'_> {
@@ -167,22 +168,22 @@ impl Survey<'_> {
     }
 
     /// The only session of the process's stores and directory that was written since it began.
-    fn only_session(&self, process: &Live) -> Option<(PathBuf, Stub)> {
+    fn only_session(&mut self, process: &Live) -> Option<(PathBuf, Stub)> {
         let mut found = Vec::new();
         // Some hosts tell starts to the second only: it may have begun after the last write.
         let table = self.host.table().ok()?;
         let surely = table.since(process.key.start.saturating_add(1));
-        for store in self.stores.iter().filter(|store| process.uses(store)) {
-            let listing = self.agent.list(self.host, store).ok()?;
+        for store in self.stores.clone().iter().filter(|store| process.uses(store)) {
+            let listing = self.listing(store).ok()?;
             if !listing.problems.is_empty() {
                 return None; // what cannot be read may be a second answer
             }
-            for stub in listing.stubs.into_iter().filter(|stub| process.since <= stub.updated) {
-                let record = self.agent.read(self.host, &stub, Depth::Glance).ok()?;
+            for stub in listing.stubs.iter().filter(|stub| process.since <= stub.updated) {
+                let record = self.agent.read(self.host, stub, Depth::Glance).ok()?;
                 let joins = surely <= stub.updated && self.may_join(&record, process);
                 let there = record.cwd.as_ref().map(|cwd| self.host.resolve(cwd));
                 if there.is_none() || there.as_deref() == process.works_in() {
-                    found.push((store.clone(), stub, record, joins));
+                    found.push((store.clone(), stub.clone(), record, joins));
                 }
             }
         }
@@ -199,27 +200,30 @@ impl Survey<'_> {
     /// Finds what each suspect went on with, if it was told to go on with the newest of its directory.
     pub(super) fn resumed(&mut self) {
         for at in 0..self.suspects.len() {
-            let resumed = self.newest_before(&self.suspects[at]);
+            let resumed = self.newest_before(&self.suspects[at].clone());
             self.suspects[at].resumed = resumed;
         }
     }
 
     /// The session of its directory that was written last before it began.
-    fn newest_before(&self, process: &Live) -> Option<String> {
+    fn newest_before(&mut self, process: &Live) -> Option<String> {
         let cwd = process.works_in().filter(|_| process.may_resume && !self.is_ours(process))?;
-        let stores = self.stores.iter().filter(|store| process.uses(store));
-        let listed = |store: &PathBuf| self.agent.list(self.host, store).unwrap_or_default().stubs;
+        let stores: Vec<PathBuf> =
+            self.stores.iter().filter(|store| process.uses(store)).cloned().collect();
+        let listed: Vec<Arc<Listing>> =
+            stores.iter().filter_map(|store| self.listing(store).ok()).collect();
         let elsewhere = |stub: &Stub| self.agent.goes_on_here(stub, cwd) == Some(false);
-        let older = |stub: &Stub| stub.updated < process.since && !elsewhere(stub);
-        let mut older: Vec<Stub> = stores.flat_map(listed).filter(older).collect();
+        let older = |stub: &&Stub| stub.updated < process.since && !elsewhere(stub);
+        let mut older: Vec<&Stub> =
+            listed.iter().flat_map(|listing| &listing.stubs).filter(older).collect();
         older.sort_by_key(|stub| Reverse(stub.updated));
-        let there = |stub: &Stub| {
+        let there = |stub: &&&Stub| {
             let Ok(record) = self.agent.read(self.host, stub, Depth::Glance) else { return false };
             let told = self.agent.goes_on_here(stub, cwd);
             let own = |own: PathBuf| self.agent.shares(&self.host.resolve(&own), cwd);
             told.unwrap_or_else(|| record.cwd.is_none_or(own)) && record.parent.is_none()
         };
-        older.into_iter().find(there).map(|stub| stub.id)
+        older.iter().find(there).map(|stub| stub.id.clone())
     }
 
     /// We launched it, and know what we told it.

@@ -113,6 +113,10 @@ impl Kernel for Cut<'_> {
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
         self.host.lockers(path)
     }
+
+    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
+        self.host.locked(dir)
+    }
 }
 
 impl Tables for Cut<'_> {

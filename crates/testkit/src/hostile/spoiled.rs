@@ -259,6 +259,10 @@ impl Kernel for Spoiled<'_> {
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
         self.machine.fixture.lockers(path)
     }
+
+    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
+        self.machine.fixture.locked(dir)
+    }
 }
 
 impl Host for Spoiled<'_> {

@@ -3,12 +3,15 @@
 use super::process::reason;
 use agentctl_core::host::{CannotTell, Told};
 use rustix::{
-    fs::{CWD, Mode, OFlags, Stat, major, minor, openat, stat},
+    fs::{CWD, Mode, OFlags, Stat, major, minor, openat, stat, statfs},
     io::{Errno, read},
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const LOCKS: &str = "/proc/locks";
+
+/// File systems that have one device, for `stat` as in the list of locks: ext2 to ext4, tmpfs, XFS and F2FS.
+const PLAIN: [u64; 4] = [0xef53, 0x0102_1994, 0x5846_5342, 0xf2f5_2010];
 
 /// How often a list that changes while it is read is read again.
 const TRIES: usize = 16;
@@ -63,6 +66,50 @@ pub(super) fn lockers(
     pids.sort_unstable();
     pids.dedup();
     Ok(pids)
+}
+
+/// Every file below a directory that is locked. `open` tells the names under which a process has the file of an inode
+/// open, and what that file is. A lock that leads to no such name may be on any file.
+pub(super) fn locked(
+    held: &[Held],
+    dir: &Path,
+    open: impl Fn(u32, u64) -> Told<Vec<(PathBuf, Stat)>>,
+) -> Told<Vec<PathBuf>> {
+    let untold = |why: Errno| CannotTell(format!("{}: {}", dir.display(), reason(why)));
+    let root = match stat(dir) {
+        Ok(root) => root,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
+        Err(why) => return Err(untold(why)),
+    };
+    let device = (major(root.st_dev), minor(root.st_dev));
+    let one_device = PLAIN.contains(&statfs(dir).map_err(untold)?.f_type.cast_unsigned());
+    let mut found = Vec::new();
+    for lock in held.iter().filter(|lock| !one_device || lock.device == device) {
+        let names = open(lock.pid, lock.inode)?;
+        if names.is_empty() {
+            return Err(CannotTell(format!("what process {} has locked is not told", lock.pid)));
+        }
+        for (path, file) in names.into_iter().filter(|(_, file)| file.st_nlink > 0) {
+            if !stat(&path).is_ok_and(|here| is_same(&here, &file)) {
+                let why = format!("{}, which is locked, is not there", path.display());
+                return Err(CannotTell(why));
+            }
+            found.extend(below(&path, &root).map(|name| dir.join(name)));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+/// Its name below a directory, which may be mounted in another place too.
+fn below<'p>(path: &'p Path, root: &Stat) -> Option<&'p Path> {
+    let is_root = |dir: &&Path| stat(*dir).is_ok_and(|dir| is_same(&dir, root));
+    path.strip_prefix(path.ancestors().skip(1).find(is_root)?).ok()
 }
 
 /// The whole list, and in how many pieces it came.

@@ -12,7 +12,7 @@ use agentctl_core::{
 use rustix::{
     buffer::spare_capacity,
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{AtFlags, CWD, Mode, OFlags, RawDir, fstat, openat, readlinkat, statat},
+    fs::{AtFlags, CWD, Mode, OFlags, RawDir, Stat, fstat, openat, readlinkat, statat},
     io::{Errno, read},
     param::{clock_ticks_per_second, page_size},
 };
@@ -246,6 +246,21 @@ impl<'a> Door<'a> {
         let walked = self.each_descriptor(|fds, name| {
             let file = statat(fds, name, AtFlags::empty())?;
             found |= (file.st_dev, file.st_ino) == (device, inode);
+            Ok(())
+        });
+        self.ask(walked)?;
+        Ok(found)
+    }
+
+    /// The names under which it has a file of this inode open, and what each is.
+    pub(super) fn named(&self, inode: u64) -> Told<Vec<(PathBuf, Stat)>> {
+        let mut found = Vec::new();
+        let walked = self.each_descriptor(|fds, name| {
+            let file = statat(fds, name, AtFlags::empty())?;
+            if file.st_ino == inode {
+                let target = readlinkat(fds, name, Vec::new())?.into_bytes();
+                found.extend(path_of(target).map(|path| (path, file)));
+            }
             Ok(())
         });
         self.ask(walked)?;

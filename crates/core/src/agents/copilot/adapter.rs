@@ -69,6 +69,10 @@ impl Agent for Copilot {
         store::claims(host, store)
     }
 
+    fn stale(&self, host: &dyn Host, store: &Path, id: Option<&str>) -> io::Result<Claims> {
+        store::locks(host, store, id)
+    }
+
     fn holds(&self, _: &dyn Host, store: &Path, open: &Path) -> Option<String> {
         store::held_by(store, open)
     }

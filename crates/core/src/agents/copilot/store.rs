@@ -42,10 +42,22 @@ pub(super) fn stub(host: &dyn Host, store: &Path, id: &str) -> io::Result<Stub> 
     files::stub(host, id, &folder(store, id).join(EVENTS))
 }
 
-/// Every lock file. One that nobody holds is what a kill leaves behind (1.0.102).
+/// Lock files that are held; all, where the kernel does not tell which are.
 pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
+    let Ok(held) = host.locked(&store.join(SESSIONS)) else { return locks(host, store, None) };
+    let own = |path: PathBuf| Some(claim(host, held_by(store, &path)?, path));
+    let claims = held.into_iter().filter_map(own).collect();
+    Ok(Claims { claims, ..Claims::default() })
+}
+
+/// Every lock file of a session, or of all. One that nobody holds is what a kill leaves behind (1.0.102).
+pub(super) fn locks(host: &dyn Host, store: &Path, id: Option<&str>) -> io::Result<Claims> {
+    let ids = match id {
+        Some(id) => Vec::from_iter(is_id(id).then(|| id.to_owned())),
+        None => ids(host, store)?.into_iter().map(|entry| entry.name).collect(),
+    };
     let mut claims = Claims::default();
-    for Entry { name: id, .. } in ids(host, store)? {
+    for id in ids {
         let dir = folder(store, &id);
         let entries = match host.entries(&dir) {
             Ok(entries) => entries,
@@ -55,15 +67,17 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
                 continue;
             }
         };
-        for path in entries.iter().filter(|entry| is_lock(&entry.name)).map(|e| dir.join(&e.name)) {
-            let (cwd, title, _) = workspace(host, &dir);
-            let about = About { cwd, title, ..About::default() };
-            let source = Source::NoLock { path: path.clone() };
-            let trail = Trail::Flock(path);
-            claims.claims.push(Claim { session: id.clone(), trail, source, about });
-        }
+        let locks = entries.iter().filter(|entry| is_lock(&entry.name));
+        claims.claims.extend(locks.map(|lock| claim(host, id.clone(), dir.join(&lock.name))));
     }
     Ok(claims)
+}
+
+fn claim(host: &dyn Host, session: String, lock: PathBuf) -> Claim {
+    let (cwd, title, _) = lock.parent().map(|dir| workspace(host, dir)).unwrap_or_default();
+    let about = About { cwd, title, ..About::default() };
+    let source = Source::NoLock { path: lock.clone() };
+    Claim { session, trail: Trail::Flock(lock), source, about }
 }
 
 /// The session whose lock this open file is.

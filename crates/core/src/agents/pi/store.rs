@@ -3,7 +3,7 @@
 use crate::{
     agent::{Listing, Stub, Trouble},
     agents::json,
-    host::{Bytes, Env, Host, Kind},
+    host::{Bytes, Entry, Env, Host, Inside, Kind, Stat},
     lines::{self, Body, Flow},
 };
 use serde_json::Value;
@@ -37,42 +37,39 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
 /// Those in files of wanted names.
 fn wanted(host: &dyn Host, store: &Path, is: &dyn Fn(&str) -> bool) -> io::Result<Listing> {
     let mut listing = Listing::default();
-    for entry in host.entries(store)? {
+    for Inside { entry, stat } in inside(host, store, is)? {
         let path = store.join(&entry.name);
-        if let Kind::Dir | Kind::Link = entry.kind {
-            match host.entries(&path) {
-                Ok(names) => {
-                    let names = names.iter().filter(|name| is(&name.name));
-                    names.for_each(|name| add(host, &path, &name.name, &mut listing));
-                }
-                Err(_) if entry.kind == Kind::Link && is(&entry.name) => {
-                    add(host, store, &entry.name, &mut listing);
-                }
-                Err(_) if entry.kind == Kind::Link => {}
-                Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
+        let may_be_dir = matches!(entry.kind, Kind::Dir | Kind::Link);
+        match may_be_dir.then(|| inside(host, &path, is)) {
+            Some(Ok(names)) => add(host, &path, names, &mut listing),
+            Some(Err(why)) if entry.kind == Kind::Dir => {
+                listing.problems.push(Trouble { path, why: why.to_string() });
             }
-        } else if is(&entry.name) {
-            add(host, store, &entry.name, &mut listing);
+            Some(Err(_)) | None => add(host, store, vec![Inside { entry, stat }], &mut listing),
         }
     }
     Ok(listing)
 }
 
-fn add(host: &dyn Host, dir: &Path, name: &str, listing: &mut Listing) {
-    if !name.ends_with(".jsonl") {
-        return;
-    }
-    let path = dir.join(name);
-    match stub(host, &path, name) {
-        Ok(Some(stub)) => listing.stubs.push(stub),
-        Ok(None) => {} // no session: a flat folder may hold anything
-        Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
+/// What is in a folder, with the stat of what may be a wanted session.
+fn inside(host: &dyn Host, dir: &Path, is: &dyn Fn(&str) -> bool) -> io::Result<Vec<Inside>> {
+    host.inside(dir, &|entry: &Entry| entry.name.ends_with(".jsonl") && is(&entry.name))
+}
+
+fn add(host: &dyn Host, dir: &Path, names: Vec<Inside>, listing: &mut Listing) {
+    for Inside { entry, stat } in names {
+        let Some(stat) = stat else { continue };
+        let path = dir.join(&entry.name);
+        match stat.and_then(|stat| stub(host, &path, &entry.name, stat)) {
+            Ok(Some(stub)) => listing.stubs.push(stub),
+            Ok(None) => {} // no session: a flat folder may hold anything
+            Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
+        }
     }
 }
 
 /// A file that `--session` named says its id only inside.
-fn stub(host: &dyn Host, path: &Path, name: &str) -> io::Result<Option<Stub>> {
-    let stat = host.stat(path)?;
+fn stub(host: &dyn Host, path: &Path, name: &str, stat: Stat) -> io::Result<Option<Stub>> {
     if stat.kind != Kind::File {
         return Err(io::Error::other("not a regular file"));
     }
@@ -92,10 +89,8 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
     };
     let mut usual = Listing::default();
     if let Some(dir) = cwd.map(|cwd| store.join(folder(cwd))) {
-        let names = host.entries(&dir).unwrap_or_default().into_iter().map(|entry| entry.name);
-        names.filter(|name| self::id(name) == Some(id)).for_each(|name| {
-            add(host, &dir, &name, &mut usual);
-        });
+        let names = inside(host, &dir, &|name| self::id(name) == Some(id)).unwrap_or_default();
+        add(host, &dir, names, &mut usual);
     }
     if let Some(stub) = usual.stubs.into_iter().find(works_there) {
         return vec![stub];
