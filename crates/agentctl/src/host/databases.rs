@@ -14,7 +14,7 @@ use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -26,8 +26,17 @@ const TRIES: usize = 5;
 pub(crate) struct Databases {
     /// Longest time for one answer.
     patience: Duration,
-    /// Each has a lock of its own: who asks one does not wait for who asks another.
-    open: Mutex<HashMap<PathBuf, Arc<Mutex<Option<Opened>>>>>,
+    /// By the name under which each is asked: who asks while another does has a connection of his own.
+    open: Mutex<HashMap<PathBuf, Kept>>,
+}
+
+/// One database.
+#[derive(Debug)]
+struct Kept {
+    /// SQLite keeps its log beside the file itself, whatever links lead there.
+    file: PathBuf,
+    /// Connections that nobody asks now.
+    idle: Vec<Opened>,
 }
 
 impl Databases {
@@ -35,24 +44,40 @@ impl Databases {
     pub(crate) fn new(patience: Duration) -> Self {
         Self { patience, open: Mutex::default() }
     }
+
+    /// The file, and a connection that was asked before.
+    fn take(&self, db: &Path) -> io::Result<(PathBuf, Option<Opened>)> {
+        if let Some(kept) = locked(&self.open).get_mut(db) {
+            return Ok((kept.file.clone(), kept.idle.pop()));
+        }
+        let file = db.canonicalize()?;
+        let kept = Kept { file: file.clone(), idle: Vec::new() };
+        locked(&self.open).insert(db.to_owned(), kept);
+        Ok((file, None))
+    }
+
+    fn put_back(&self, db: &Path, opened: Opened) {
+        if let Some(kept) = locked(&self.open).get_mut(db) {
+            kept.idle.push(opened);
+        }
+    }
 }
 
 impl Tables for Databases {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
-        // SQLite keeps its log beside the file itself, whatever links lead there.
-        let db = &db.canonicalize()?;
-        let own = Arc::clone(locked(&self.open).entry(db.to_owned()).or_default());
-        let mut kept = locked(&own);
+        let (file, mut idle) = self.take(db)?;
         let until = Instant::now() + self.patience;
         for _ in 0..TRIES {
-            let mut opened = match kept.take().filter(|opened| opened.is_current(db)) {
+            let mut opened = match idle.take() {
                 Some(opened) => opened,
-                None => Opened::new(db)?,
+                None => Opened::new(&file)?,
             };
             let rows = answer::rows(opened.connection(), sql, args, until);
-            // What was read from a file that changed meanwhile may be half old, half new.
-            if opened.is_current(db) {
-                *kept = Some(opened).filter(Opened::is_lasting);
+            // What was read from a file that changed since it was opened may be old, or half old, half new.
+            if opened.is_current(&file) {
+                if opened.is_lasting() {
+                    self.put_back(db, opened);
+                }
                 return rows;
             }
             if Instant::now() >= until {

@@ -141,7 +141,7 @@ fn name(of: &Original<'_>) -> Option<Vec<u8>> {
         Depth::Glance => "glance",
         Depth::Whole => "whole",
     };
-    Some([of.agent, depth, path].join("\0").into_bytes())
+    Some([of.agent, depth, path, &of.stub.id].join("\0").into_bytes())
 }
 
 /// All that tells one content of a file from another, and what else a reader was given.

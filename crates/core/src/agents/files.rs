@@ -1,4 +1,4 @@
-//! What agents that keep one file a session have in common.
+//! What agents that keep their sessions in like files have in common.
 
 use crate::{
     agent::Stub,
@@ -26,6 +26,20 @@ pub(super) fn stub_of(id: &str, path: &Path, stat: Stat) -> io::Result<Stub> {
         }
         Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
     }
+}
+
+/// What the file system says of a database, where all that it holds stands in that one file.
+pub(super) fn whole_in(host: &dyn Host, db: &Path) -> Option<Stat> {
+    let is_empty = |ending: &str| {
+        let mut name = db.as_os_str().to_owned();
+        name.push(ending);
+        match host.stat(Path::new(&name)) {
+            Ok(stat) => stat.size == 0,
+            Err(why) => why.kind() == io::ErrorKind::NotFound,
+        }
+    };
+    let stat = host.stat(db).ok()?;
+    (is_empty("-wal") && is_empty("-journal")).then_some(stat)
 }
 
 /// It went away between the listing and the look: that is no problem. A dangling link is.

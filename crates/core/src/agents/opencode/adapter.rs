@@ -196,6 +196,10 @@ impl Agent for OpenCode {
         store::find(host, store, id).into_iter().collect()
     }
 
+    fn is_told_by_file(&self, _: Depth) -> bool {
+        true // of a database alone is its file known
+    }
+
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
         let saved = match store::is_file(stub) {
             true => storage::saved(host, stub, depth)?,
