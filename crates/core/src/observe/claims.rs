@@ -4,7 +4,7 @@ use super::{Live, Lost, Survey};
 use crate::{
     agent::{About, Claim, Claims, Program, Trail},
     evidence::{Holder, Role},
-    host::Process,
+    host::{Process, Table},
     ident::ProcKey,
     proof::Source,
     receipt::Launched,
@@ -53,9 +53,9 @@ impl Survey<'_> {
         let likely: Vec<&Process> = table.processes.iter().filter(likely).collect();
         for process in likely {
             let key = table.key(process);
-            let begun = table.since(process.start).saturating_add(YOUNG).unwrap_or(Timestamp::MAX);
+            let grown = is_grown(table.since(process.start), table);
             let named = claims.untold.iter().find(|one| one.pid == process.pid);
-            let named = named.filter(|one| !one.empty || begun < table.taken);
+            let named = named.filter(|one| !one.empty || grown);
             if let Some(one) = named {
                 self.problem(one.trouble.path.clone(), &one.trouble.why);
             }
@@ -71,6 +71,13 @@ impl Survey<'_> {
                 None => {}
             }
         }
+    }
+
+    /// It ought to be written down by now, and is not: somebody removed that, or it begins or ends slowly.
+    pub(super) fn is_unregistered(&self, process: &Live) -> bool {
+        let Ok(table) = self.host.table() else { return false };
+        let registers = self.agent.registers() && !process.mapped;
+        registers && is_grown(process.since, table)
     }
 
     pub(super) fn follow(&mut self, store: &Path, claim: Claim) {
@@ -256,6 +263,11 @@ impl Survey<'_> {
             settled
         });
     }
+}
+
+/// Whoever began then has written itself down, if it does.
+fn is_grown(since: Timestamp, table: &Table) -> bool {
+    since.saturating_add(YOUNG).unwrap_or(Timestamp::MAX) < table.taken
 }
 
 /// What a pid and start time that were written down lead to.
