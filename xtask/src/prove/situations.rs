@@ -127,6 +127,7 @@ const LINES: &[Line] = &[
         &[
             "a_machine_that_shows_no_locks",
             "a_machine_that_hides_the_processes_of_others",
+            "an_agent_that_the_machine_hides",
             "a_lock_that_an_innocent_took",
             "an_agent_in_a_container",
             "an_agent_outside_of_the_container",
@@ -159,6 +160,7 @@ fn played(test: &str) -> &'static [&'static str] {
             &["claude-code", "codex", "pi", "gemini", "copilot"]
         }
         "a_lock_that_an_innocent_took" => &["codex", "copilot"],
+        "an_agent_that_the_machine_hides" => &["claude-code", "openclaw"],
         // Of Pi, our receipt alone says who has a session; beside others, files of ours are the same.
         "a_file_of_ours_that_is_cut_or_empty"
         | "a_file_of_ours_full_of_garbage"

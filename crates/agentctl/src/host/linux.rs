@@ -130,7 +130,11 @@ impl Kernel for Proc {
         locks::lockers(held, path, |pid, file| {
             let gone = || CannotTell(format!("process {pid} that took the lock is gone"));
             let table = self.table()?;
-            let key = table.key(table.process(pid).ok_or_else(gone)?);
+            let key = match table.process(pid) {
+                Some(process) => table.key(process),
+                None if process::is_hidden(pid) => return Ok(true), // hidden from us: it may have it open
+                None => return Err(gone()),
+            };
             self.door(&key)?.has_open(file.st_dev, file.st_ino)
         })
     }

@@ -12,9 +12,10 @@ use agentctl_core::{
 use rustix::{
     buffer::spare_capacity,
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{AtFlags, CWD, Mode, OFlags, RawDir, fstat, openat, readlinkat, statat},
+    fs::{AtFlags, CWD, Mode, OFlags, RawDir, fstat, openat, readlinkat, stat, statat},
     io::{Errno, read},
     param::{clock_ticks_per_second, page_size},
+    process::{Pid, test_kill_process},
 };
 use std::{
     collections::BTreeMap,
@@ -74,7 +75,7 @@ impl<'a> Door<'a> {
     pub(crate) fn open(of: &'a ProcKey) -> Result<Self, Refused> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = openat(CWD, format!("/proc/{}", of.pid), flags, Mode::empty());
-        Ok(Self { dir: dir.map_err(refused)?, of })
+        Ok(Self { dir: dir.map_err(|why| unseen(of.pid, why))?, of })
     }
 
     /// It is the process that was named, and it lives.
@@ -84,7 +85,7 @@ impl<'a> Door<'a> {
 
     fn look<T>(&self, answer: impl FnOnce(&Line<'_>) -> T) -> Result<T, Refused> {
         let mut line = [0; LINE];
-        let file = self.file(c"stat").map_err(refused)?;
+        let file = self.file(c"stat").map_err(|why| unseen(self.of.pid, why))?;
         let length = read(&file, &mut line).map_err(refused)?;
         let line = Line::parse(line.get(..length).unwrap_or_default());
         let (line, seen) = line
@@ -304,6 +305,24 @@ fn device(number: u64) -> PathBuf {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Why nothing can be read of a pid: it is nobody's any more, or somebody's whom `/proc` hides.
+fn unseen(pid: u32, why: Errno) -> Refused {
+    match refused(why) {
+        Refused::Gone if is_hidden(pid) => {
+            Refused::Untold("it lives, and /proc hides it from us".to_owned())
+        }
+        why => why,
+    }
+}
+
+/// Somebody has this pid, and `/proc` does not show them: with `hidepid`, to nobody but their user and root.
+pub(super) fn is_hidden(pid: u32) -> bool {
+    let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    let lives = || matches!(test_kill_process(number), Ok(()) | Err(Errno::PERM));
+    let shown = || !matches!(stat(format!("/proc/{pid}/stat")), Err(Errno::NOENT));
+    lives() && !shown() && lives() // else it has ended, or begun, in between
 }
 
 fn refused(why: Errno) -> Refused {
