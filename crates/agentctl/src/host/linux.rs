@@ -18,6 +18,7 @@ use agentctl_core::{
     host::{CannotTell, Env, Kernel, OpenFile, Spent, Table, Told, Use},
     ident::ProcKey,
 };
+use jiff::Timestamp;
 use rustix::process::geteuid;
 use std::{
     net::SocketAddr,
@@ -106,6 +107,10 @@ impl Kernel for Proc {
             Some(below) => Ok(Some(below)),
             None => spaces::beyond(table, pid, ticks).map_or(Ok(None), |why| Err(CannotTell(why))),
         }
+    }
+
+    fn noted(&self, of: &ProcKey) -> Option<Timestamp> {
+        self.door(of).ok()?.noted().ok()?
     }
 
     fn is_over(&self, of: &ProcKey) -> bool {

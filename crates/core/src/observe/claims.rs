@@ -66,7 +66,7 @@ impl Survey<'_> {
                 {
                     let stores = vec![store.to_owned()];
                     let one = Live { stores, untold: true, ..Live::new(table, process) };
-                    self.strangers.push(one);
+                    self.strangers.push(self.dated(one));
                 }
                 None => {}
             }
@@ -203,7 +203,7 @@ impl Survey<'_> {
         let Ok(table) = self.host.table() else { return };
         let role = claim.about.role.or(launched).or(role);
         // What it wrote down itself is by the clock of then, as its record is: a clock may be set since.
-        let since = table.since(key.start);
+        let since = self.since(table, &key);
         let since = claim.about.started.map_or(since, |started| started.min(since));
         let holder = Holder {
             since,
@@ -222,6 +222,12 @@ impl Survey<'_> {
             candidate.started_in = cwd;
         }
         candidate.hold(holder);
+    }
+
+    /// When it began, by the clock of then as far as that can be told.
+    pub(super) fn since(&self, table: &Table, key: &ProcKey) -> Timestamp {
+        let since = table.since(key.start);
+        self.host.noted(key).map_or(since, |noted| noted.min(since))
     }
 
     fn lose(&mut self, store: &Path, id: String, source: Source) {

@@ -9,6 +9,7 @@ use agentctl_core::{
     host::{CannotTell, Env, OpenFile, Spent, Told},
     ident::ProcKey,
 };
+use jiff::Timestamp;
 use rustix::{
     buffer::spare_capacity,
     fd::{AsFd, BorrowedFd, OwnedFd},
@@ -162,6 +163,14 @@ impl<'a> Door<'a> {
     /// The effective user.
     pub(super) fn owner(&self) -> Told<u32> {
         self.ask(fstat(&self.dir)).map(|found| found.st_uid)
+    }
+
+    /// The kernel dates a directory of `/proc` when somebody first looks at it, as most programs do at their own when they
+    /// begin, and keeps that while it has room. Other kernels give the first moment of all, and mean nothing.
+    pub(super) fn noted(&self) -> Told<Option<Timestamp>> {
+        let found = self.ask(fstat(&self.dir))?;
+        let noted = Timestamp::new(found.st_mtime, i32::try_from(found.st_mtime_nsec).unwrap_or(0));
+        Ok(noted.ok().filter(|noted| *noted != Timestamp::UNIX_EPOCH))
     }
 
     /// What it has used, from the same line that says who it is.
