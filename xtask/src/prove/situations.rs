@@ -130,6 +130,8 @@ const LINES: &[Line] = &[
             "an_agent_that_the_machine_hides",
             "a_lock_that_an_innocent_took",
             "an_agent_in_a_container",
+            "twins_in_two_containers",
+            "an_agent_with_a_clock_of_its_own",
             "an_agent_outside_of_the_container",
             "a_proc_of_another_namespace",
         ],
@@ -168,6 +170,8 @@ fn played(test: &str) -> &'static [&'static str] {
         | "a_file_of_ours_of_a_session_that_has_ended" => &["claude-code", "pi"],
         "all_kinds_in_one_directory"
         | "an_agent_in_a_container"
+        | "twins_in_two_containers"
+        | "an_agent_with_a_clock_of_its_own"
         | "an_agent_outside_of_the_container"
         | "a_proc_of_another_namespace"
         | "daemons_that_race"
