@@ -252,6 +252,11 @@ pub trait Agent: Sync {
     fn may_name(&self, _: &Program<'_>) -> Option<String> {
         None
     }
+    /// Every process that has a session loaded has written itself down, unless it has only just begun: one of which
+    /// nothing is written may have lost that.
+    fn registers(&self) -> bool {
+        false
+    }
     /// It may have been told to go on with the session of its directory that was written last, which it need
     /// not have written to since.
     fn may_resume(&self, _: &Program<'_>) -> bool {

@@ -280,6 +280,11 @@ pub trait Kernel {
     fn spent(&self, _: &ProcKey) -> Told<Spent> {
         Err(CannotTell("this host does not say what it uses".to_owned()))
     }
+    /// A moment at which it was there already, by the clock of that moment, where the host kept one: a clock that is set
+    /// later moves its start, and not this.
+    fn noted(&self, _: &ProcKey) -> Option<Timestamp> {
+        None
+    }
     /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
     fn is_over(&self, of: &ProcKey) -> bool;
     /// The device of its controlling terminal, if it has one.

@@ -127,8 +127,11 @@ const LINES: &[Line] = &[
         &[
             "a_machine_that_shows_no_locks",
             "a_machine_that_hides_the_processes_of_others",
+            "an_agent_that_the_machine_hides",
             "a_lock_that_an_innocent_took",
             "an_agent_in_a_container",
+            "twins_in_two_containers",
+            "an_agent_with_a_clock_of_its_own",
             "an_agent_outside_of_the_container",
             "a_proc_of_another_namespace",
         ],
@@ -159,6 +162,7 @@ fn played(test: &str) -> &'static [&'static str] {
             &["claude-code", "codex", "pi", "gemini", "copilot"]
         }
         "a_lock_that_an_innocent_took" => &["codex", "copilot"],
+        "an_agent_that_the_machine_hides" => &["claude-code", "openclaw"],
         // Of Pi, our receipt alone says who has a session; beside others, files of ours are the same.
         "a_file_of_ours_that_is_cut_or_empty"
         | "a_file_of_ours_full_of_garbage"
@@ -166,6 +170,8 @@ fn played(test: &str) -> &'static [&'static str] {
         | "a_file_of_ours_of_a_session_that_has_ended" => &["claude-code", "pi"],
         "all_kinds_in_one_directory"
         | "an_agent_in_a_container"
+        | "twins_in_two_containers"
+        | "an_agent_with_a_clock_of_its_own"
         | "an_agent_outside_of_the_container"
         | "a_proc_of_another_namespace"
         | "daemons_that_race"

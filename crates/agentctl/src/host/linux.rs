@@ -18,6 +18,7 @@ use agentctl_core::{
     host::{CannotTell, Env, Kernel, OpenFile, Spent, Table, Told, Use},
     ident::ProcKey,
 };
+use jiff::Timestamp;
 use rustix::process::geteuid;
 use std::{
     net::SocketAddr,
@@ -119,6 +120,10 @@ impl Kernel for Proc {
         }
     }
 
+    fn noted(&self, of: &ProcKey) -> Option<Timestamp> {
+        self.door(of).ok()?.noted().ok()?
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         match Door::open(of).and_then(|door| door.is_ending()) {
             Ok(ending) => ending,
@@ -137,8 +142,9 @@ impl Kernel for Proc {
     }
 
     fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
-        locks::lockers(self.locks()?, path, |pid, file| {
-            self.door(&self.locker(pid)?)?.has_open(file.st_dev, file.st_ino)
+        locks::lockers(self.locks()?, path, |pid, file| match self.locker(pid) {
+            Err(_) if process::is_hidden(pid) => Ok(true), // hidden from us: it may have it open
+            locker => self.door(&locker?)?.has_open(file.st_dev, file.st_ino),
         })
     }
 

@@ -181,6 +181,10 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.began(pid, ticks)
     }
 
+    fn noted(&self, of: &ProcKey) -> Option<Timestamp> {
+        self.kernel.noted(of)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.kernel.is_over(of)
     }

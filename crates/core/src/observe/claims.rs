@@ -4,7 +4,7 @@ use super::{Live, Lost, Survey};
 use crate::{
     agent::{About, Claim, Claims, Program, Trail},
     evidence::{Holder, Role},
-    host::Process,
+    host::{Process, Table},
     ident::ProcKey,
     proof::Source,
     receipt::Launched,
@@ -67,9 +67,9 @@ impl Survey<'_> {
         let likely: Vec<&Process> = table.processes.iter().filter(likely).collect();
         for process in likely {
             let key = table.key(process);
-            let begun = table.since(process.start).saturating_add(YOUNG).unwrap_or(Timestamp::MAX);
+            let grown = is_grown(table.since(process.start), table);
             let named = claims.untold.iter().find(|one| one.pid == process.pid);
-            let named = named.filter(|one| !one.empty || begun < table.taken);
+            let named = named.filter(|one| !one.empty || grown);
             if let Some(one) = named {
                 self.problem(one.trouble.path.clone(), &one.trouble.why);
             }
@@ -80,11 +80,18 @@ impl Survey<'_> {
                 {
                     let stores = vec![store.to_owned()];
                     let one = Live { stores, untold: true, ..Live::new(table, process) };
-                    self.strangers.push(one);
+                    self.strangers.push(self.dated(one));
                 }
                 None => {}
             }
         }
+    }
+
+    /// It ought to be written down by now, and is not: somebody removed that, or it begins or ends slowly.
+    pub(super) fn is_unregistered(&self, process: &Live) -> bool {
+        let Ok(table) = self.host.table() else { return false };
+        let registers = self.agent.registers() && !process.mapped;
+        registers && is_grown(process.since, table)
     }
 
     pub(super) fn follow(&mut self, store: &Path, claim: Claim) {
@@ -210,7 +217,7 @@ impl Survey<'_> {
         let Ok(table) = self.host.table() else { return };
         let role = claim.about.role.or(launched).or(role);
         // What it wrote down itself is by the clock of then, as its record is: a clock may be set since.
-        let since = table.since(key.start);
+        let since = self.since(table, &key);
         let since = claim.about.started.map_or(since, |started| started.min(since));
         let holder = Holder {
             since,
@@ -229,6 +236,12 @@ impl Survey<'_> {
             candidate.started_in = cwd;
         }
         candidate.hold(holder);
+    }
+
+    /// When it began, by the clock of then as far as that can be told.
+    pub(super) fn since(&self, table: &Table, key: &ProcKey) -> Timestamp {
+        let since = table.since(key.start);
+        self.host.noted(key).map_or(since, |noted| noted.min(since))
     }
 
     fn lose(&mut self, store: &Path, id: String, source: Source) {
@@ -273,6 +286,11 @@ impl Survey<'_> {
             settled
         });
     }
+}
+
+/// Whoever began then has written itself down, if it does.
+fn is_grown(since: Timestamp, table: &Table) -> bool {
+    since.saturating_add(YOUNG).unwrap_or(Timestamp::MAX) < table.taken
 }
 
 /// What a pid and start time that were written down lead to.

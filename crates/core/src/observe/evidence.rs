@@ -296,13 +296,13 @@ impl Survey<'_> {
         };
         // A file may be older than what stands in it: it was put back, or a clock was wrong.
         let written = newest.map_or(stub.updated, |newest| newest.max(stub.updated));
-        // A directory may be renamed under an open turn, or left for another: where processes leave no
-        // trail, the directory tells who cannot have a session only once its turn has ended.
+        // A directory may be renamed under an open turn, or left for another: where a process leaves no
+        // trail, or has lost it, the directory tells that it cannot have a session only once its turn has ended.
         let open =
             matches!(record, Reading::Read(record) if matches!(record.turn, Turn::Open { .. }));
-        let open = open && self.agent.card().infers;
+        let roams = |process: &Live| self.agent.card().infers || self.is_unregistered(process);
         let elsewhere = |process: &Live| match (cwd, process.works_in()) {
-            (Some(cwd), Some(own)) if self.agent.card().stays && !open => {
+            (Some(cwd), Some(own)) if self.agent.card().stays && !(open && roams(process)) => {
                 self.host.resolve(cwd) != self.host.resolve(own)
             }
             _ => false,

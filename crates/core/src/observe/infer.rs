@@ -89,7 +89,7 @@ impl Survey<'_> {
         let Ok(table) = self.host.table() else { return };
         let mut candidate = Candidate::new(store, None);
         candidate.about.cwd = self.host.cwd(&key).ok();
-        let since = table.since(key.start);
+        let since = self.since(table, &key);
         candidate.hold(Holder {
             key,
             since,
@@ -172,7 +172,9 @@ impl Survey<'_> {
         let mut found = Vec::new();
         // Some hosts tell starts to the second only: it may have begun after the last write.
         let table = self.host.table().ok()?;
-        let surely = table.since(process.key.start.saturating_add(1));
+        let start = process.key.start;
+        let unit = table.since(start.saturating_add(1)).duration_since(table.since(start));
+        let surely = process.since.saturating_add(unit).unwrap_or(process.since);
         for store in self.stores.clone().iter().filter(|store| process.uses(store)) {
             let listing = self.listing(store).ok()?;
             if !listing.problems.is_empty() {

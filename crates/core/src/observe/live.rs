@@ -64,13 +64,20 @@ impl Survey<'_> {
             }
         };
         let named = |process: &&Process| !process.zombie && self.agent.may_be(&process.comm);
-        let mut live: Vec<Live> =
-            table.processes.iter().filter(named).filter_map(|p| self.judge(table, p)).collect();
+        let judged = |process| self.judge(table, process).map(|one| self.dated(one));
+        let mut live: Vec<Live> = table.processes.iter().filter(named).filter_map(judged).collect();
         // A child that has not loaded its own program yet looks like its parent.
         let forked = live.iter().filter(|one| one.is_forked(&live));
         let forked: Vec<ProcKey> = forked.map(|one| one.key.clone()).collect();
         live.retain(|one| !forked.contains(&one.key));
         live
+    }
+
+    /// Records are dated by the clock of then, and so must be the start that they are compared with: it is told by
+    /// today's, which may have been set forward since.
+    pub(super) fn dated(&self, process: Live) -> Live {
+        let Ok(table) = self.host.table() else { return process };
+        Live { since: self.since(table, &process.key), ..process }
     }
 
     fn judge(&self, table: &Table, process: &Process) -> Option<Live> {

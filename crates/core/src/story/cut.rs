@@ -102,6 +102,10 @@ impl Kernel for Cut<'_> {
         self.host.ports(of)
     }
 
+    fn noted(&self, of: &ProcKey) -> Option<Timestamp> {
+        self.host.noted(of)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.host.is_over(of)
     }

@@ -248,6 +248,10 @@ impl Kernel for Spoiled<'_> {
         }
     }
 
+    fn noted(&self, of: &ProcKey) -> Option<Timestamp> {
+        self.machine.fixture.noted(of)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.machine.fixture.is_over(of)
     }

@@ -9,12 +9,14 @@ use agentctl_core::{
     host::{CannotTell, Env, OpenFile, Spent, Told},
     ident::ProcKey,
 };
+use jiff::Timestamp;
 use rustix::{
     buffer::spare_capacity,
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{AtFlags, CWD, Mode, OFlags, RawDir, Stat, fstat, openat, readlinkat, statat},
+    fs::{AtFlags, CWD, Mode, OFlags, RawDir, Stat, fstat, openat, readlinkat, stat, statat},
     io::{Errno, read},
     param::{clock_ticks_per_second, page_size},
+    process::{Pid, test_kill_process},
 };
 use std::{
     collections::BTreeMap,
@@ -74,7 +76,7 @@ impl<'a> Door<'a> {
     pub(crate) fn open(of: &'a ProcKey) -> Result<Self, Refused> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = openat(CWD, format!("/proc/{}", of.pid), flags, Mode::empty());
-        Ok(Self { dir: dir.map_err(refused)?, of })
+        Ok(Self { dir: dir.map_err(|why| unseen(of.pid, why))?, of })
     }
 
     /// It is the process that was named, and it lives.
@@ -84,7 +86,7 @@ impl<'a> Door<'a> {
 
     fn look<T>(&self, answer: impl FnOnce(&Line<'_>) -> T) -> Result<T, Refused> {
         let mut line = [0; LINE];
-        let file = self.file(c"stat").map_err(refused)?;
+        let file = self.file(c"stat").map_err(|why| unseen(self.of.pid, why))?;
         let length = read(&file, &mut line).map_err(refused)?;
         let line = Line::parse(line.get(..length).unwrap_or_default());
         let (line, seen) = line
@@ -161,6 +163,14 @@ impl<'a> Door<'a> {
     /// The effective user.
     pub(super) fn owner(&self) -> Told<u32> {
         self.ask(fstat(&self.dir)).map(|found| found.st_uid)
+    }
+
+    /// The kernel dates a directory of `/proc` when somebody first looks at it, as most programs do at their own when they
+    /// begin, and keeps that while it has room. Other kernels give the first moment of all, and mean nothing.
+    pub(super) fn noted(&self) -> Told<Option<Timestamp>> {
+        let found = self.ask(fstat(&self.dir))?;
+        let noted = Timestamp::new(found.st_mtime, i32::try_from(found.st_mtime_nsec).unwrap_or(0));
+        Ok(noted.ok().filter(|noted| *noted != Timestamp::UNIX_EPOCH))
     }
 
     /// What it has used, from the same line that says who it is.
@@ -319,6 +329,24 @@ fn device(number: u64) -> PathBuf {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Why nothing can be read of a pid: it is nobody's any more, or somebody's whom `/proc` hides.
+fn unseen(pid: u32, why: Errno) -> Refused {
+    match refused(why) {
+        Refused::Gone if is_hidden(pid) => {
+            Refused::Untold("it lives, and /proc hides it from us".to_owned())
+        }
+        why => why,
+    }
+}
+
+/// Somebody has this pid, and `/proc` does not show them: with `hidepid`, to nobody but their user and root.
+pub(super) fn is_hidden(pid: u32) -> bool {
+    let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    let lives = || matches!(test_kill_process(number), Ok(()) | Err(Errno::PERM));
+    let shown = || !matches!(stat(format!("/proc/{pid}/stat")), Err(Errno::NOENT));
+    lives() && !shown() && lives() // else it has ended, or begun, in between
 }
 
 fn refused(why: Errno) -> Refused {

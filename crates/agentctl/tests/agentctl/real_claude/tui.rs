@@ -1,5 +1,7 @@
 //! Claude Code on a terminal.
 
+use std::fs;
+
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -111,4 +113,32 @@ fn killed_at_work_it_died_and_resumed_on_a_terminal_it_is_idle() {
     signal(Signal::TERM, again.pid());
     stage.becomes(&id, &["idle", "unknown"], &ended("done", "completed"));
     assert_eq!(stage.agreed().len(), 1);
+}
+
+/// Whoever takes a session up moves the time of its file, and only a file that is named in full is one of another
+/// directory: a session whose process has lost its registration has not ended.
+#[test]
+fn a_registration_that_is_lost_ends_nothing() {
+    let stage = Stage::new();
+    let (first, id) = stage.talk(&[]);
+    first.send("MOCK:text hello");
+    let said = json!({"state": "idle", "last": "hello"});
+    let idle = stage.becomes(&id, &["idle", "working"], &said);
+    let file = idle["source"].as_str().expect("it has a record");
+    signal(Signal::KILL, first.pid());
+    stage.becomes(&id, &["idle"], &ended("done", "completed"));
+    for (dir, name) in [("work", id.as_str()), ("elsewhere", file)] {
+        let dir = stage.sandbox.dir(dir);
+        let again = stage.sandbox.run(&["claude", "--resume", name]).within(&dir).on_terminal();
+        again.shows("? for shortcuts");
+        let idle = stage.becomes(&id, &["done", "unknown"], &alive("idle", "interactive"));
+        assert_eq!(is_real(&idle, EXE), again.pid());
+        let registry = format!(".claude/sessions/{}.json", again.pid());
+        fs::remove_file(stage.sandbox.home().join(registry)).expect("it is registered");
+        let held = format!("may be held by pid {}", again.pid());
+        let unknown = json!({"state": "unknown", "live": false, "reason": held});
+        stage.becomes(&id, &["idle"], &unknown);
+        signal(Signal::KILL, again.pid());
+        stage.becomes(&id, &["unknown"], &ended("done", "completed"));
+    }
 }

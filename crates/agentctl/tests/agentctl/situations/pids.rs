@@ -93,6 +93,41 @@ fn an_agent_in_a_container() {
     });
 }
 
+/// Two containers have a pid 1 of one moment: which of them is written down cannot be told.
+#[test]
+fn twins_in_two_containers() {
+    each(&[Kind::Claude], |kind| {
+        let mut scene = Scene::new(kind);
+        scene.enclose_twins();
+        may_be_held(&scene, "pid 1 may hold it: two containers have a pid 1 of then");
+        scene.others[0].1.end();
+        assert!(scene.said().is_some_and(|said| said.live), "{:?}", scene.said());
+        scene.holder.end();
+        ended(&scene);
+    });
+}
+
+/// It counts from another boot than we do, and so says another start.
+#[test]
+fn an_agent_with_a_clock_of_its_own() {
+    each(&[Kind::Claude], |kind| {
+        let mut scene = Scene::new(kind);
+        scene.hasten();
+        let pid = scene.holder.process.pid;
+        let why = format!("pid {pid} may hold it: pid {pid} keeps another time than we do");
+        may_be_held(&scene, &why);
+        scene.holder.end();
+        ended(&scene);
+    });
+}
+
+/// Its holder cannot be told, for this reason.
+fn may_be_held(scene: &Scene, why: &str) {
+    let told = scene.truth();
+    assert_eq!(told.rows[&scene.id], Said::new("unknown", None));
+    assert_eq!(told.row(&scene.id)["reason"], why);
+}
+
 /// Seen from a container that shares its home: it was never one of ours, and whether it lives cannot be told.
 #[test]
 fn an_agent_outside_of_the_container() {

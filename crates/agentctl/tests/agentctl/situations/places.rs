@@ -3,7 +3,7 @@
 use super::{
     Kind, Scene,
     cast::ALL,
-    each,
+    each, planted,
     stores::{ended, works},
     truth::Said,
     world::{Mounted, must},
@@ -212,6 +212,38 @@ fn a_machine_that_hides_the_processes_of_others() {
         ended(&scene);
     });
 }
+
+/// It has our session, and is another user's, as that of a container may be: the kernel says no more than that it lives.
+#[test]
+fn an_agent_that_the_machine_hides() {
+    each(&[Kind::Claude, Kind::OpenClaw], |kind| {
+        let mut scene = Scene::new(kind);
+        scene.holder.end();
+        let work = scene.place.work();
+        let theirs = scene.another(&work, Some(other_user()));
+        planted::claim(&scene.place, kind, theirs);
+        let told = |scene: &Scene| {
+            let list = scene.place.ask(&["list", "--since", "all", "--json"]).json();
+            let rows = list["sessions"].as_array().expect("sessions").clone();
+            let row = rows.into_iter().find(|row| row["id"] == *scene.id).expect("it is listed");
+            (row["live"] == true, row["reason"].clone(), row["state"].clone())
+        };
+        assert!(told(&scene).0, "{:?}", told(&scene));
+        for how in 0..=2 {
+            let option = ["hidepid=1", "hidepid=2", "hidepid=4"][how];
+            must("mount", &["-o", &format!("remount,{option}"), "/proc"]);
+            let why = ["permission denied", HIDDEN, HIDDEN][how];
+            let why = format!("pid {} may hold it: {why}", theirs.pid);
+            assert_eq!(told(&scene), (false, why.into(), "unknown".into()), "{option}");
+            let stopped = scene.place.ask(&["stop", &scene.id, "--json"]);
+            assert!(stopped.code != Some(0) && theirs.lives(), "{stopped:#?}");
+        }
+        scene.others[0].1.end();
+        assert_eq!(told(&scene), (false, Value::Null, "died".into()));
+    });
+}
+
+const HIDDEN: &str = "it lives, and /proc hides it from us";
 
 /// The agent is halted, as by a debugger or a person's Ctrl-Z: it lives.
 #[test]

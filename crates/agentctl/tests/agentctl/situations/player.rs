@@ -52,18 +52,20 @@ impl Player {
         Self { child: Some(child), process }
     }
 
-    /// Starts one in a namespace of pids of its own, where it is the first.
-    pub(super) fn enclosed(command: &Command, name: &str) -> Self {
-        let mut outside = enclosing(command);
-        let child =
-            outside.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("util-linux");
-        let process = until("player", || {
-            let children = format!("/proc/{0}/task/{0}/children", child.id());
-            let pid = fs::read_to_string(children).ok()?.trim_end().parse().ok()?;
-            let comm = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-            Process::of(pid).filter(|_| comm.trim_end() == name)
-        });
-        Self { child: Some(child), process }
+    /// Starts as many in namespaces of their own, at nearly the same moment.
+    pub(super) fn enclosed<const N: usize>(outside: [Command; N], name: &str) -> [Self; N] {
+        let spawn = |mut outside: Command| {
+            outside.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("util-linux")
+        };
+        outside.map(spawn).map(|child| {
+            let process = until("player", || {
+                let children = format!("/proc/{0}/task/{0}/children", child.id());
+                let pid = fs::read_to_string(children).ok()?.trim_end().parse().ok()?;
+                let comm = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+                Process::of(pid).filter(|_| comm.trim_end() == name)
+            });
+            Self { child: Some(child), process }
+        })
     }
 
     /// One that others started.
@@ -97,11 +99,15 @@ impl Drop for Player {
     }
 }
 
-/// The same call in a namespace of pids of its own, which sees the `/proc` of ours. As `unshare` needs rights that others
-/// have not, the user is changed inside.
+/// The same call in a namespace of pids of its own, which sees the `/proc` of ours.
 pub(super) fn enclosing(command: &Command) -> Command {
+    apart(command, &["--pid"])
+}
+
+/// The same call in namespaces of its own. As `unshare` needs rights that others have not, the user is changed inside.
+pub(super) fn apart(command: &Command, spaces: &[&str]) -> Command {
     let mut outside = Command::new("unshare");
-    outside.args(["--pid", "--fork", "--kill-child"]).arg(command.get_program());
+    outside.args(spaces).args(["--fork", "--kill-child"]).arg(command.get_program());
     outside.args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {

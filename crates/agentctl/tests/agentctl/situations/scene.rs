@@ -4,7 +4,7 @@ use super::{
     cast::{Kind, Part},
     place::{self, Place},
     planted,
-    player::{Player, deaf, playing},
+    player::{Player, apart, deaf, playing},
     world::Mounted,
 };
 use crate::{
@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// Who gets a pid that has become free.
@@ -115,6 +116,43 @@ impl Scene {
     /// knows.
     pub(crate) fn enclose(&mut self) {
         self.holder.end();
+        let [holder] = Player::enclosed([self.apart(&["--pid"])], self.kind.part().program);
+        self.holder = holder;
+        let process = Process { pid: 1, ..self.holder.process };
+        planted::claim_since(&self.place, self.kind, process, Timestamp::now() + planted::SETTLED);
+    }
+
+    /// Ends the holder, and lets two begin at one moment in two containers, of which one writes itself down.
+    pub(crate) fn enclose_twins(&mut self) {
+        self.holder.end();
+        for _ in 0..100 {
+            let apart = || self.apart(&["--pid"]);
+            let [one, two] = Player::enclosed([apart(), apart()], self.kind.part().program);
+            if one.process.start == two.process.start {
+                planted::claim(&self.place, self.kind, Process { pid: 1, ..one.process });
+                self.holder = one;
+                self.others.push((None, two));
+                return;
+            }
+        }
+        panic!("no two begin at one moment");
+    }
+
+    /// Ends the holder, and lets another go on whose clock since the boot is ahead of ours, by which it writes itself
+    /// down.
+    pub(crate) fn hasten(&mut self) {
+        const AHEAD: u64 = 100_000;
+        self.holder.end();
+        let clock = ["--time", &format!("--boottime={AHEAD}")];
+        let [holder] = Player::enclosed([self.apart(&clock)], self.kind.part().program);
+        self.holder = holder;
+        let Process { pid, start } = self.holder.process;
+        let start = start + AHEAD * rustix::param::clock_ticks_per_second();
+        planted::claim(&self.place, self.kind, Process { pid, start });
+    }
+
+    /// The call of one that plays the holder in namespaces of its own.
+    fn apart(&self, spaces: &[&str]) -> Command {
         let (part, work) = (self.kind.part(), self.place.work());
         let mut inside = playing(&self.place, part, None);
         if let Some(user) = self.place.user() {
@@ -124,9 +162,7 @@ impl Scene {
             inside.args(["--clear-groups", &format!("--reuid={user}"), &format!("--regid={user}")]);
             inside.arg(program).args(args);
         }
-        self.holder = Player::enclosed(inside.current_dir(work), part.program);
-        let process = Process { pid: 1, ..self.holder.process };
-        planted::claim_since(&self.place, self.kind, process, Timestamp::now() + planted::SETTLED);
+        apart(inside.current_dir(work), spaces)
     }
 
     /// Starts a process that is nobody's agent; it keeps this file locked.

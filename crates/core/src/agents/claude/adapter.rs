@@ -3,7 +3,7 @@
 use super::{fork, known, launch, messages, registry, store, transcript, usage};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
-    agents::{json, words::id_behind},
+    agents::{files::is_id, json, words::behind},
     control::{Leads, Target},
     evidence::{Record, Role, Turn},
     host::Host,
@@ -59,7 +59,12 @@ impl Agent for Claude {
 
     /// Until it has written itself down, and where that is lost.
     fn may_name(&self, program: &Program<'_>) -> Option<String> {
-        id_behind(program.argv, &["--resume", "-r", "--session-id"])
+        behind(program.argv, &["--resume", "-r", "--session-id"]).find_map(session)
+    }
+
+    /// 2.1.197: not at the trust dialog, and not while `-p` waits for the end of its input.
+    fn registers(&self) -> bool {
+        true
     }
 
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, String> {
@@ -146,6 +151,12 @@ impl Agent for Claude {
     }
 }
 
+/// What `--resume` takes: an id, or the file of a session of any directory.
+fn session(word: &str) -> Option<String> {
+    let file = word.strip_suffix(".jsonl").and_then(|path| Path::new(path).file_name()?.to_str());
+    Some(file.unwrap_or(word)).filter(|id| is_id(id)).map(str::to_owned)
+}
+
 fn is_version(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_digit()) && name.contains('.')
 }
@@ -165,18 +176,23 @@ fn part_of(argv: &[String]) -> Part {
     const COMMANDS: &[&str] = &[
         "agents",
         "attach",
+        "auth",
+        "auto-mode",
         "config",
         "daemon",
         "doctor",
+        "gateway",
         "install",
         "logs",
         "mcp",
         "plugin",
+        "plugins",
         "project",
         "respawn",
         "rm",
         "setup-token",
         "stop",
+        "ultrareview",
         "update",
         "upgrade",
     ];
@@ -217,7 +233,22 @@ mod tests {
         assert_eq!(part("claude -p --input-format stream-json"), Part::Agent(Role::Piped));
         assert_eq!(part("/x/claude.exe --bg-spare"), Part::Bystander);
         assert_eq!(part("claude daemon run"), Part::Bystander);
+        assert_eq!(part("claude gateway"), Part::Bystander);
         assert_eq!(part("rg --files"), Part::Bystander);
+    }
+
+    #[test]
+    fn a_session_is_named_by_its_id_or_its_file() {
+        let id = "8f2562be-1350-4693-85a6-3d142d74d7cb";
+        let named = |word: &str| {
+            let argv = ["claude".to_owned(), "--resume".to_owned(), word.to_owned()];
+            Claude.may_name(&Program { comm: "claude", exe: None, argv: &argv })
+        };
+        assert_eq!(named(id).as_deref(), Some(id));
+        assert_eq!(named(&format!("/h/.claude/projects/-w/{id}.jsonl")).as_deref(), Some(id));
+        assert_eq!(named(&format!("{id}.jsonl")).as_deref(), Some(id));
+        assert_eq!(named("/h/notes.jsonl"), None);
+        assert_eq!(named("a title"), None);
     }
 
     #[test]
