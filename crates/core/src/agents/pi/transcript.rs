@@ -16,6 +16,7 @@ use crate::{
     text,
 };
 use jiff::Timestamp;
+use memchr::memmem;
 use serde_json::Value;
 use std::{collections::HashMap, io, path::Path};
 
@@ -23,6 +24,8 @@ use std::{collections::HashMap, io, path::Path};
 const TAIL: u64 = 256 << 10;
 /// How many lines the beginning is searched for the first prompt.
 const HEAD: usize = 60;
+/// What a line has that gives a name, or takes it away.
+const NAMES: &[u8] = b"session_info";
 /// A first try and three more, unless the user's settings say otherwise.
 const TRIES: usize = 4;
 
@@ -32,9 +35,17 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let header = store::header(&*file)?;
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
+    let named = memmem::Finder::new(NAMES);
     lines::back(&*file, &mut |line| {
         let far = size - line.at > TAIL;
-        tail.older(&json::line(&*file, &line, DECISIVE), line.at);
+        // Most sessions have no name: what is searched for one need not be understood.
+        let tells = match line.body {
+            Body::Whole(bytes) => !tail.lacks_only_a_name() || named.find(bytes).is_some(),
+            Body::Huge(_) => true,
+        };
+        if tells {
+            tail.older(&json::line(&*file, &line, DECISIVE), line.at);
+        }
         match tail.settled && (far || tail.is_full()) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -79,7 +90,7 @@ fn origin(host: &dyn Host, path: &Path) -> Option<String> {
 /// All that was billed: every entry of every branch.
 pub(super) fn spent(host: &dyn Host, stub: &Stub) -> io::Result<(Tokens, f64)> {
     let file = host.open(&stub.path)?;
-    let usage = memchr::memmem::Finder::new(b"\"usage\"");
+    let usage = memmem::Finder::new(b"\"usage\"");
     let (mut sum, mut cost) = (Tokens::default(), 0.0);
     lines::forward(&*file, 0, &mut |line| {
         let counts = match line.body {
@@ -132,6 +143,10 @@ impl<'a> Tail<'a> {
 
     fn is_full(&self) -> bool {
         self.model.is_some() && self.title.is_some() && self.last.is_some()
+    }
+
+    fn lacks_only_a_name(&self) -> bool {
+        self.settled && self.model.is_some() && self.last.is_some() && self.updated.is_some()
     }
 
     /// Takes in the next older entry.
