@@ -1,10 +1,13 @@
-//! What agents that keep one file a session have in common.
+//! What agents have in common whose sessions are files, or stand in one.
 
 use crate::{
     agent::Stub,
     host::{Host, Kind, Stat},
 };
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// A UUID: what such files are named after, and what may safely stand in a path.
 pub(super) fn is_id(text: &str) -> bool {
@@ -31,6 +34,17 @@ pub(super) fn stub_of(id: &str, path: &Path, stat: Stat) -> io::Result<Stub> {
 /// It went away between the listing and the look: that is no problem. A dangling link is.
 pub(super) fn is_gone(why: &io::Error, kind: Kind) -> bool {
     why.kind() == io::ErrorKind::NotFound && kind != Kind::Link
+}
+
+/// What SQLite keeps beside a database, which is as much of its content as the file itself.
+pub(super) fn logs(host: &dyn Host, db: &Path) -> Vec<PathBuf> {
+    let db = host.resolve(db).into_os_string();
+    let beside = |end: &str| {
+        let mut name = db.clone();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    vec![beside("-wal"), beside("-journal")]
 }
 
 #[cfg(test)]

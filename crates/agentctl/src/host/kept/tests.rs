@@ -25,7 +25,7 @@ fn stub(path: &str) -> Stub {
 
 fn original(stub: &Stub) -> Original<'_> {
     let stat = stub.stat.expect("it was asked");
-    Original { agent: "agent", depth: Depth::Glance, stub, stat }
+    Original { agent: "agent", depth: Depth::Glance, stub, stat, beside: Vec::new() }
 }
 
 fn record(prompt: &str) -> Record {
@@ -77,7 +77,7 @@ fn the_newest_reading_of_a_file_takes_the_place_of_the_older() {
     let one = stub("/a");
     let later = Original { stat: Stat { size: 9, ..original(&one).stat }, ..original(&one) };
     kept(&dir, 1000, &[(original(&one), record("one"))]);
-    kept(&dir, 1000, &[(later, record("later"))]);
+    kept(&dir, 1000, &[(later.clone(), record("later"))]);
     assert_eq!(recalled(&dir, &later), Some(record("later")));
     assert_eq!(recalled(&dir, &original(&one)), None);
 }

@@ -6,6 +6,7 @@ use crate::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
         Watched,
     },
+    agents::files::logs,
     control::{Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
@@ -202,6 +203,10 @@ impl Agent for OpenCode {
             false => database::saved(host, stub, depth)?,
         };
         record::of(saved, stub)
+    }
+
+    fn told_by(&self, host: &dyn Host, stub: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        (!store::is_file(stub)).then(|| logs(host, &stub.path))
     }
 
     /// No process of OpenCode has it among its words.

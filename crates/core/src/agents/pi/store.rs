@@ -81,7 +81,14 @@ fn stub(host: &dyn Host, path: &Path, name: &str) -> io::Result<Option<Stub>> {
         None => json::string(&header(&*host.open(path)?).unwrap_or_default(), "id"),
     };
     let (updated, touched) = (stat.modified, stat.touched);
-    Ok(id.map(|id| Stub { id, path: path.to_owned(), updated, touched, title: None, stat: None }))
+    Ok(id.map(|id| Stub {
+        id,
+        path: path.to_owned(),
+        updated,
+        touched,
+        title: None,
+        stat: Some(stat),
+    }))
 }
 
 /// The session of this id that works in a directory; else all of it, the one written last first.
