@@ -173,7 +173,7 @@ fn sweep(dir: &Path, now: Timestamp) {
     }
 }
 
-/// Whose record this is, and how much of it. None where it would not come back as it was: paths are written
+/// Whose record this is, and how much of it: many sessions may stand in one file. None where it would not come back as it was: paths are written
 /// as text.
 fn name(of: &Original<'_>) -> Option<Vec<u8>> {
     let path = of.stub.path.to_str()?;
@@ -181,7 +181,7 @@ fn name(of: &Original<'_>) -> Option<Vec<u8>> {
         Depth::Glance => "glance",
         Depth::Whole => "whole",
     };
-    Some([of.agent, depth, path].join("\0").into_bytes())
+    Some([of.agent, depth, path, &of.stub.id].join("\0").into_bytes())
 }
 
 /// All that tells one content of a file from another, and what else a reader was given.
