@@ -21,13 +21,20 @@ use std::{
 /// How often a file that changes under the reader is read anew.
 const TRIES: usize = 5;
 
+/// One database: where it really is, and how it was opened.
+#[derive(Clone, Debug)]
+struct Own {
+    db: PathBuf,
+    opened: Arc<Mutex<Option<Opened>>>,
+}
+
 /// Databases opened for one command.
 #[derive(Debug)]
 pub(crate) struct Databases {
     /// Longest time for one answer.
     patience: Duration,
     /// Each has a lock of its own: who asks one does not wait for who asks another.
-    open: Mutex<HashMap<PathBuf, Arc<Mutex<Option<Opened>>>>>,
+    open: Mutex<HashMap<PathBuf, Own>>,
 }
 
 impl Databases {
@@ -35,14 +42,22 @@ impl Databases {
     pub(crate) fn new(patience: Duration) -> Self {
         Self { patience, open: Mutex::default() }
     }
+
+    /// A thousand questions go the way to it once. SQLite keeps its log beside the file itself, whatever links
+    /// lead there.
+    fn own(&self, db: &Path) -> io::Result<Own> {
+        if let Some(own) = locked(&self.open).get(db) {
+            return Ok(own.clone());
+        }
+        let own = Own { db: db.canonicalize()?, opened: Arc::default() };
+        Ok(locked(&self.open).entry(db.to_owned()).or_insert(own).clone())
+    }
 }
 
 impl Tables for Databases {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
-        // SQLite keeps its log beside the file itself, whatever links lead there.
-        let db = &db.canonicalize()?;
-        let own = Arc::clone(locked(&self.open).entry(db.to_owned()).or_default());
-        let mut kept = locked(&own);
+        let Own { db, opened } = &self.own(db)?;
+        let mut kept = locked(opened);
         let until = Instant::now() + self.patience;
         for _ in 0..TRIES {
             let mut opened = match kept.take().filter(|opened| opened.is_current(db)) {

@@ -3,7 +3,7 @@
 //! The entries are a tree, and its newest leaf is the last line, whichever branch that is on.
 
 use super::{
-    entries::{self, Step},
+    entries::{self, Step, USAGE},
     store,
 };
 use crate::{
@@ -255,12 +255,4 @@ static BILLED: &[Pick] = &[
     Pick::Field("type"),
     Pick::Within("usage", USAGE),
     Pick::Within("message", &[Pick::Within("usage", USAGE)]),
-];
-
-static USAGE: &[Pick] = &[
-    Pick::Field("input"),
-    Pick::Field("output"),
-    Pick::Field("cacheRead"),
-    Pick::Field("cacheWrite"),
-    Pick::Within("cost", &[Pick::Field("total")]),
 ];
