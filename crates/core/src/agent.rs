@@ -15,6 +15,7 @@ use crate::{
     launch::{Ask, Plan, Signal},
     proof::Source,
     push::Push,
+    tally::Tally,
     turns,
 };
 use jiff::Timestamp;
@@ -372,13 +373,22 @@ pub trait Agent: Sync {
     }
     /// What one session says of itself.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
-    /// A record read to this depth is told by its stub and the bytes of its file, and by nothing else.
-    fn is_told_by_file(&self, _: Depth) -> bool {
+    /// Adds what it used to a record that was read at a glance, where that is counted apart.
+    fn count(&self, _: &Tally<'_>, _: &Stub, _: &mut Record) -> io::Result<()> {
+        Ok(())
+    }
+    /// A whole record is a glance, and what is counted apart.
+    fn counts_apart(&self) -> bool {
         false
     }
     /// A line of its output says that it has answered the prompt it was started with, where its record may not.
     fn answers(&self, _: &[u8]) -> bool {
         false
+    }
+    /// Files by whose bytes a record read to this depth is told, with its stub and the bytes of its own, and by
+    /// nothing else. `None` where that cannot be said.
+    fn told_by(&self, _: &dyn Host, _: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        None
     }
     /// Its newest turn alone, as far as the record itself tells; asked once for each line of it.
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {

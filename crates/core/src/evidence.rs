@@ -139,6 +139,9 @@ pub struct Record {
     pub archived: bool,
     /// What of it could not be read, though its turn could.
     pub gap: Option<String>,
+    /// Some of it is told by another file than its agent said.
+    #[serde(skip)]
+    pub elsewhere: bool,
 }
 
 impl Record {
@@ -162,6 +165,7 @@ impl Record {
             made_by: None,
             archived: false,
             gap: None,
+            elsewhere: false,
         }
     }
 }

@@ -77,8 +77,8 @@ pub struct Stat {
     pub size: u64,
 }
 
-/// What a record was read from: one content of one file, told from every other.
-#[derive(Clone, Copy, Debug)]
+/// What a record was read from: one content of one file or a few, told from every other.
+#[derive(Clone, Debug)]
 pub struct Original<'a> {
     /// Whose reader read it.
     pub agent: &'static str,
@@ -88,6 +88,28 @@ pub struct Original<'a> {
     pub stub: &'a Stub,
     /// The file as it was before it was read.
     pub stat: Stat,
+    /// Other files by which it is told, those that were there.
+    pub beside: Vec<Option<Stat>>,
+}
+
+/// A file whose lines are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting<'a> {
+    /// Whose reader counts.
+    pub agent: &'static str,
+    /// Where it is.
+    pub path: &'a Path,
+    /// The file as it was before it was read.
+    pub stat: Stat,
+}
+
+/// What was counted of a file before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// It has not changed since. Otherwise it is longer, and whether it only grew is for its reader to tell.
+    pub same: bool,
+    /// What its reader wrote down.
+    pub kept: Vec<u8>,
 }
 
 /// A file that can be read anywhere.
@@ -392,6 +414,12 @@ pub trait Host: Files + Kernel + Tables + Servers + Sync {
     }
     /// Keeps what was read from this, if that can still be told from what may be written to it.
     fn keep(&self, _: &Original<'_>, _: &Record) {}
+    /// What was counted of this very file before, unless it has changed and not grown.
+    fn counted(&self, _: &Counting<'_>) -> Option<Before> {
+        None
+    }
+    /// Keeps what was counted of it.
+    fn keep_count(&self, _: &Counting<'_>, _: &[u8]) {}
     /// Puts down what was kept, for the next command.
     fn put_down(&self) {}
 }

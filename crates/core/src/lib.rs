@@ -45,6 +45,7 @@ pub mod push;
 pub mod receipt;
 pub mod select;
 pub mod story;
+pub mod tally;
 pub mod text;
 mod turns;
 pub mod wire;

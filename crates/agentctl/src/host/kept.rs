@@ -6,7 +6,11 @@
 mod shard;
 
 use crate::{places, read, write};
-use agentctl_core::{agent::Depth, evidence::Record, host::Original};
+use agentctl_core::{
+    agent::Depth,
+    evidence::Record,
+    host::{Before, Counting, Original, Stat},
+};
 use jiff::{SignedDuration, Timestamp};
 use shard::{Fresh, Shard};
 use std::{
@@ -24,6 +28,8 @@ const SHARDS: usize = 32;
 const RACY: SignedDuration = SignedDuration::from_secs(3);
 /// More than this waits for no other record of its file: all of a long history would be held twice.
 const HELD: usize = 128 << 10;
+/// Of a stamp: device and number, by which a file is known.
+const IDENTITY: usize = 16;
 /// Nobody writes one file for so long.
 const LEFT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -60,23 +66,57 @@ impl Kept {
     pub(super) fn recall(&self, original: &Original<'_>) -> Option<Record> {
         let name = name(original)?;
         let shard = self.shard(place(&name))?;
-        let record = shard.record(&name, &stamp(original))?;
-        serde_json::from_slice(&record).ok()
+        let kept = shard.record(&name, &stamp(original))?;
+        let (cost, record) = kept.split_first_chunk()?;
+        let mut record: Record = serde_json::from_slice(record).ok()?;
+        record.cost_usd = Some(f64::from_le_bytes(*cost)).filter(|cost| !cost.is_nan());
+        Some(record)
     }
 
     /// Keeps what was read from this.
     pub(super) fn keep(&self, original: &Original<'_>, record: &Record) {
-        let stat = &original.stat;
-        let settled = self.began.saturating_sub(RACY).unwrap_or(Timestamp::MIN);
-        // A clock that was set back shows files of the future: they are read each time.
-        if stat.touched.max(stat.modified) >= settled || record.cost_usd.is_some() {
+        let mut all = original.beside.iter().flatten().chain([&original.stat]);
+        let Some(name) = name(original).filter(|_| all.all(|stat| self.is_settled(stat))) else {
             return;
+        };
+        // As text it may come back as the number next to it.
+        let mut kept = record.cost_usd.unwrap_or(f64::NAN).to_le_bytes().to_vec();
+        if serde_json::to_writer(&mut kept, record).is_ok() {
+            self.add(Fresh { name, stamp: stamp(original), record: kept });
         }
-        let (Some(name), Ok(record)) = (name(original), serde_json::to_vec(record)) else { return };
-        let (at, stamp) = (place(&name), stamp(original));
+    }
+
+    /// What was counted of this file before. One that changed and did not grow was written anew.
+    pub(super) fn counted(&self, counting: &Counting<'_>) -> Option<Before> {
+        let name = count_name(counting)?;
+        let (stamp, kept) = self.shard(place(&name))?.newest(&name)?;
+        let own = count_stamp(counting, true);
+        let same = stamp == own;
+        let length = stamp.strip_prefix(&own[..IDENTITY])?.first_chunk()?;
+        let grew = u64::from_le_bytes(*length) < counting.stat.size;
+        (same || grew).then_some(Before { same, kept })
+    }
+
+    /// Keeps what was counted of it, even if it was touched a moment ago: whoever goes on with that looks at what
+    /// is there, not at dates.
+    pub(super) fn keep_count(&self, counting: &Counting<'_>, count: &[u8]) {
+        let Some(name) = count_name(counting) else { return };
+        let stamp = count_stamp(counting, self.is_settled(&counting.stat));
+        self.add(Fresh { name, stamp, record: count.to_vec() });
+    }
+
+    /// No second content can bear the same dates. A clock that was set back shows files of the future: they are
+    /// read each time.
+    fn is_settled(&self, stat: &Stat) -> bool {
+        let settled = self.began.saturating_sub(RACY).unwrap_or(Timestamp::MIN);
+        stat.touched.max(stat.modified) < settled
+    }
+
+    fn add(&self, fresh: Fresh) {
+        let at = place(&fresh.name);
         let mut waiting = self.waiting(at);
-        waiting.size += record.len();
-        waiting.fresh.push(Fresh { name, stamp, record });
+        waiting.size += fresh.record.len();
+        waiting.fresh.push(fresh);
         if waiting.size > HELD {
             self.write(at, std::mem::take(&mut *waiting));
         }
@@ -133,7 +173,7 @@ fn sweep(dir: &Path, now: Timestamp) {
     }
 }
 
-/// Whose record this is, and how much of it. None where it would not come back as it was: paths are written
+/// Whose record this is, and how much of it: many sessions may stand in one file. None where it would not come back as it was: paths are written
 /// as text.
 fn name(of: &Original<'_>) -> Option<Vec<u8>> {
     let path = of.stub.path.to_str()?;
@@ -146,17 +186,36 @@ fn name(of: &Original<'_>) -> Option<Vec<u8>> {
 
 /// All that tells one content of a file from another, and what else a reader was given.
 fn stamp(of: &Original<'_>) -> Vec<u8> {
-    let stat = &of.stat;
     let mut stamp = Vec::with_capacity(96);
-    for number in [stat.identity.0, stat.identity.1, stat.size] {
-        stamp.extend(number.to_le_bytes());
+    for stat in [Some(of.stat)].iter().chain(&of.beside) {
+        match stat {
+            Some(stat) => stamp.extend(content(stat)),
+            None => stamp.push(b'-'),
+        }
     }
-    for moment in [stat.modified, stat.touched, of.stub.updated] {
-        stamp.extend(moment.as_nanosecond().to_le_bytes());
-    }
+    stamp.extend(of.stub.updated.as_nanosecond().to_le_bytes());
     stamp.extend(of.stub.title.as_ref().map_or(&b"-"[..], |_| b"+"));
     stamp.extend(of.stub.title.as_deref().unwrap_or_default().as_bytes());
     stamp
+}
+
+/// Whose count this is.
+fn count_name(of: &Counting<'_>) -> Option<Vec<u8>> {
+    Some([of.agent, "count", of.path.to_str()?].join("\0").into_bytes())
+}
+
+/// The same for its file, and whether that tells one content from another.
+fn count_stamp(of: &Counting<'_>, settled: bool) -> Vec<u8> {
+    let mut stamp = content(&of.stat);
+    stamp.push(u8::from(settled));
+    stamp
+}
+
+/// What tells one file from another comes first, then its length.
+fn content(stat: &Stat) -> Vec<u8> {
+    let numbers = [stat.identity.0, stat.identity.1, stat.size].map(u64::to_le_bytes);
+    let moments = [stat.modified, stat.touched].map(|at| at.as_nanosecond().to_le_bytes());
+    [numbers.concat(), moments.concat()].concat()
 }
 
 fn place(name: &[u8]) -> usize {

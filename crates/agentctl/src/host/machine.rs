@@ -13,8 +13,8 @@ use agentctl_core::{
     control::Unheard,
     evidence::Record,
     host::{
-        Bytes, Cell, Entry, Env, Files, Host, Inside, Kernel, OpenFile, Original, Servers, Spent,
-        Stat, Table, Tables, Talk, Told, Use,
+        Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, OpenFile, Original,
+        Servers, Spent, Stat, Table, Tables, Talk, Told, Use,
     },
     ident::ProcKey,
     receipt::{Launched, Stopped},
@@ -107,6 +107,14 @@ impl<K: Kernel + Sync> Host for Machine<K> {
 
     fn keep(&self, original: &Original<'_>, record: &Record) {
         self.kept.keep(original, record);
+    }
+
+    fn counted(&self, counting: &Counting<'_>) -> Option<Before> {
+        self.kept.counted(counting)
+    }
+
+    fn keep_count(&self, counting: &Counting<'_>, count: &[u8]) {
+        self.kept.keep_count(counting, count);
     }
 
     fn put_down(&self) {

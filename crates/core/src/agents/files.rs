@@ -1,10 +1,13 @@
-//! What agents that keep their sessions in like files have in common.
+//! What agents have in common whose sessions are files, or stand in one.
 
 use crate::{
     agent::Stub,
     host::{Host, Kind, Stat},
 };
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// A UUID: what such files are named after, and what may safely stand in a path.
 pub(super) fn is_id(text: &str) -> bool {
@@ -28,23 +31,20 @@ pub(super) fn stub_of(id: &str, path: &Path, stat: Stat) -> io::Result<Stub> {
     }
 }
 
-/// What the file system says of a database, where all that it holds stands in that one file.
-pub(super) fn whole_in(host: &dyn Host, db: &Path) -> Option<Stat> {
-    let is_empty = |ending: &str| {
-        let mut name = db.as_os_str().to_owned();
-        name.push(ending);
-        match host.stat(Path::new(&name)) {
-            Ok(stat) => stat.size == 0,
-            Err(why) => why.kind() == io::ErrorKind::NotFound,
-        }
-    };
-    let stat = host.stat(db).ok()?;
-    (is_empty("-wal") && is_empty("-journal")).then_some(stat)
-}
-
 /// It went away between the listing and the look: that is no problem. A dangling link is.
 pub(super) fn is_gone(why: &io::Error, kind: Kind) -> bool {
     why.kind() == io::ErrorKind::NotFound && kind != Kind::Link
+}
+
+/// What SQLite keeps beside a database, which is as much of its content as the file itself.
+pub(super) fn logs(host: &dyn Host, db: &Path) -> Vec<PathBuf> {
+    let db = host.resolve(db).into_os_string();
+    let beside = |end: &str| {
+        let mut name = db.clone();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    vec![beside("-wal"), beside("-journal")]
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::{
     lines::{self, Body, Flow, Line, Span},
 };
 use jiff::Timestamp;
+use memchr::memmem::Finder;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::{
@@ -71,6 +72,22 @@ pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
     Picked(picks).deserialize(&mut reader).unwrap_or_default()
 }
 
+/// The picked fields of a line, where nothing else of it is wanted. What [`line()`] mends, or cannot
+/// hold, is read as it does.
+pub(super) fn parts(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) -> Value {
+    let light = match line.body {
+        Body::Huge(_) => Value::Null,
+        Body::Whole(bytes) => {
+            let mut reader = serde_json::Deserializer::from_slice(bytes);
+            Picked(picks).deserialize(&mut reader).unwrap_or_default()
+        }
+    };
+    match light.is_object() {
+        true => light,
+        false => self::line(file, line, picks),
+    }
+}
+
 /// The same of a whole line, where the rest of it is passed over and not even kept for a moment. `Null`
 /// where it is no object, or not all of one.
 pub(super) fn light(line: &[u8], picks: &'static [Pick]) -> Value {
@@ -125,15 +142,10 @@ impl<'de> Visitor<'de> for Picked {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
-        while let Some(key) = map.next_key::<String>()? {
-            let pick = self.0.iter().find_map(|pick| match pick {
-                Pick::Field(name) if *name == key => Some([].as_slice()),
-                Pick::Within(name, picks) if *name == key => Some(*picks),
-                Pick::Field(_) | Pick::Within(..) => None,
-            });
+        while let Some(pick) = map.next_key_seed(Chosen(self.0))? {
             match pick {
-                Some(picks) => {
-                    object.insert(key, map.next_value_seed(Picked(picks))?);
+                Some((key, picks)) => {
+                    object.insert(key.to_owned(), map.next_value_seed(Picked(picks))?);
                 }
                 None => {
                     map.next_value::<IgnoredAny>()?;
@@ -170,6 +182,83 @@ impl<'de> Visitor<'de> for Picked {
 
     fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
         Ok(Value::Null)
+    }
+}
+
+/// The pick that a key names: most name none, and are not even kept.
+struct Chosen(&'static [Pick]);
+
+impl<'de> DeserializeSeed<'de> for Chosen {
+    type Value = Option<(&'static str, &'static [Pick])>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Chosen {
+    type Value = Option<(&'static str, &'static [Pick])>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a field")
+    }
+
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().find_map(|pick| match pick {
+            Pick::Field(name) if *name == key => Some((*name, [].as_slice())),
+            Pick::Within(name, picks) if *name == key => Some((*name, *picks)),
+            Pick::Field(_) | Pick::Within(..) => None,
+        }))
+    }
+}
+
+/// How much of a long line is looked at at once.
+const PIECE: usize = 128 << 10;
+/// No word that is looked for is longer, with its quotes.
+const LONGEST_WORD: usize = 32;
+
+/// Tells lines that may hold a word between quotes from those that cannot, at the speed of the memory.
+pub(super) struct Word {
+    plain: Finder<'static>,
+    escape: Finder<'static>,
+}
+
+impl Word {
+    /// The word with its quotes.
+    pub(super) fn new(quoted: &'static str) -> Self {
+        Self { plain: Finder::new(quoted), escape: Finder::new("\\u00") }
+    }
+
+    /// A line may hold it: as it is, or with letters of it written as escapes, as no agent does.
+    pub(super) fn may_be_in(&self, file: &dyn Bytes, line: &Line<'_>) -> bool {
+        match line.body {
+            Body::Whole(bytes) => self.is_in(bytes),
+            Body::Huge(size) => self.may_be_within(Span::new(file, line.at, size)),
+        }
+    }
+
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        let letter =
+            |at: usize| bytes.get(at + 4).is_some_and(|digit| (b'2'..b'8').contains(digit));
+        self.plain.find(bytes).is_some() || self.escape.find_iter(bytes).any(letter)
+    }
+
+    /// The same of a stream. Of what cannot be read its reader will say why.
+    fn may_be_within(&self, mut stream: impl Read) -> bool {
+        let mut piece = vec![0; PIECE];
+        let mut held = 0; // the end of the piece before: a word may stand across
+        loop {
+            let end = match stream.read(&mut piece[held..]) {
+                Ok(0) => return false,
+                Ok(read) => held + read,
+                Err(_) => return true,
+            };
+            if self.is_in(&piece[..end]) {
+                return true;
+            }
+            held = end.min(LONGEST_WORD);
+            piece.copy_within(end - held..end, 0);
+        }
     }
 }
 
@@ -233,5 +322,44 @@ mod tests {
         let line = format!(r#"{{"x":{deep},"a":1,"a":null,"b":{{"c":"yes","d":{deep}}},"a":[1]}}"#);
         assert_eq!(picked(line.as_bytes(), PICKS), json!({"a": null, "b": {"c": "yes"}}));
         assert_eq!(picked(&b"{\"a\":"[..], PICKS), Value::Null);
+    }
+
+    #[test]
+    fn parts_of_a_line_are_those_of_the_whole() {
+        static PICKS: &[Pick] = &[Pick::Field("a"), Pick::Within("usage", &[Pick::Field("n")])];
+        let lines: [(&[u8], Value); 9] = [
+            (br#"{"usage":{"n":1},"a":"x"}"#, json!({"usage": {"n": 1}, "a": "x"})),
+            (b"{ \"usage\" :\t{ \"n\" : 1 } }", json!({"usage": {"n": 1}})),
+            (br#"{"us\u0061ge":{"\u006e":1}}"#, json!({"usage": {"n": 1}})),
+            (br#"{"b":"\"usage\":{\"n\":9}","c":{"usage":{"n":9}}}"#, json!({})),
+            (br#"{"usage":{"n":9},"usage":{}}"#, json!({"usage": {}})),
+            (br#"{"usage":{"n":9,"n":2}}"#, json!({"usage": {"n": 2}})),
+            (br#"{"usage":{"n":9},"b"#, Value::Null),
+            (br#"["usage"]"#, Value::Null),
+            // Only what is mended can be read.
+            (br#"{"a":"\ud83d","\ud83d":1}"#, json!({"a": "\u{fffd}", "\u{fffd}": 1})),
+        ];
+        let word = Word::new("\"usage\"");
+        for (bytes, picked) in lines {
+            let line = Line { at: 0, body: Body::Whole(bytes) };
+            let text = String::from_utf8_lossy(bytes);
+            assert_eq!(parts(&Vec::new(), &line, PICKS), picked, "{text}");
+            assert!(word.is_in(bytes) || picked.get("usage").is_none(), "{text}");
+        }
+        assert!(!word.is_in(br#"{"a":"\u001b[1m usage"}"#));
+    }
+
+    #[test]
+    fn a_word_is_found_across_pieces_of_a_long_line() {
+        let word = Word::new("\"usage\"");
+        for at in (PIECE - 40..PIECE + 2).chain([0, 3 * PIECE]) {
+            for found in ["\"usage\"", "\\u0075sage"] {
+                let file = [&b"x".repeat(at), found.as_bytes(), b"yyy"].concat();
+                let line = Line { at: 0, body: Body::Huge(file.len() as u64) };
+                assert!(word.may_be_in(&file, &line), "{found} at {at}");
+                let short = Line { at: 0, body: Body::Huge((at + 5) as u64) };
+                assert!(!word.may_be_in(&file, &short) || found.starts_with('\\'), "{at}");
+            }
+        }
     }
 }

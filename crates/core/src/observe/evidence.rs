@@ -4,16 +4,22 @@ use super::{Candidate, History, Live, Problem, Survey, live::is_absent};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
-    evidence::{Ending, Evidence, Ground, Holder, Pending, Reading, Role, Suspect, Tool, Turn},
+    evidence::{
+        Ending, Evidence, Ground, Holder, Pending, Reading, Record, Role, Suspect, Tool, Turn,
+    },
     host::{self, Original},
     ident::ProcKey,
     lines::{self, Body, Flow},
     proof::Source,
     receipt::{Launched, Stopped},
+    tally::Tally,
     wire::{Around, Session},
 };
 use jiff::{SignedDuration, Timestamp};
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// How much older a file may be than a line in it: kernels date files by a clock that stands still
 /// for up to a hundredth of a second.
@@ -222,18 +228,36 @@ impl Survey<'_> {
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
         let Some(stub) = &candidate.stub else { return self.missing(&candidate.store) };
-        let original = self.original(stub, depth);
-        if let Some(record) = original.and_then(|original| self.host.recall(&original)) {
-            return Reading::Read(Box::new(record));
-        }
-        match self.agent.read(self.host, stub, depth) {
-            Ok(record) => {
-                if let Some(original) = original {
-                    self.host.keep(&original, &record);
-                }
-                Reading::Read(Box::new(record))
+        let apart = depth == Depth::Whole && self.agent.counts_apart();
+        let record = self.record(stub, if apart { Depth::Glance } else { depth });
+        let counted = record.and_then(|mut record| {
+            if apart {
+                self.agent.count(&self.tally(), stub, &mut record)?;
             }
+            Ok(record)
+        });
+        match counted {
+            Ok(record) => Reading::Read(Box::new(record)),
             Err(why) => Reading::Failed { why: why.to_string(), source: self.unread(&stub.path) },
+        }
+    }
+
+    fn record(&self, stub: &Stub, depth: Depth) -> io::Result<Record> {
+        let original = self.original(stub, depth);
+        if let Some(record) = original.as_ref().and_then(|original| self.host.recall(original)) {
+            return Ok(record);
+        }
+        let record = self.agent.read(self.host, stub, depth)?;
+        if let Some(original) = original.filter(|_| !record.elsewhere) {
+            self.host.keep(&original, &record);
+        }
+        Ok(record)
+    }
+
+    fn tally(&self) -> Tally<'_> {
+        match self.recalls {
+            true => Tally::kept(self.host, self.agent.card().name),
+            false => Tally::anew(self.host),
         }
     }
 
@@ -248,10 +272,13 @@ impl Survey<'_> {
         }
     }
 
-    /// What a record is told by, where that is one file and it pays to ask what was read of it before.
+    /// What a record is told by, where that can be said and it pays to ask what was read of it before.
     fn original<'s>(&self, stub: &'s Stub, depth: Depth) -> Option<Original<'s>> {
-        let stat = stub.stat.filter(|_| self.recalls && self.agent.is_told_by_file(depth))?;
-        Some(Original { agent: self.agent.card().name, depth, stub, stat })
+        let stat = |path: &Path| self.host.stat(path).ok();
+        let beside = self.recalls.then(|| self.agent.told_by(self.host, stub, depth)).flatten()?;
+        let own = stub.stat.or_else(|| stat(&stub.path))?;
+        let beside = beside.iter().map(|path| stat(path)).collect();
+        Some(Original { agent: self.agent.card().name, depth, stub, stat: own, beside })
     }
 
     /// What shows that a record could not be read: nothing, where it could and was not understood.

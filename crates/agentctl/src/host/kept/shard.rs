@@ -17,7 +17,7 @@ const HEAD: &[u8] = concat!("agentctl records 1 ", env!("AGENTCTL_READERS"), "\n
 /// A file is kept shorter than this, and not read if it is longer.
 const MOST: usize = 2 << 20;
 /// A longer record is not worth its place.
-const LONGEST: usize = 32 << 10;
+const LONGEST: usize = 256 << 10;
 /// Behind the head: the sum of the index, and its length.
 const FRAME: usize = 16;
 /// Of an entry, in the index: the sum of its name, its own sum, where it begins, and how long it is.
@@ -75,11 +75,18 @@ impl Shard {
 
     /// The record of this name, if it was read under this stamp.
     pub(super) fn record(&self, name: &[u8], stamp: &[u8]) -> Option<Vec<u8>> {
+        let (own, record) = self.newest(name)?;
+        (own == stamp).then_some(record)
+    }
+
+    /// The stamp and the record of this name, whatever it was read under.
+    pub(super) fn newest(&self, name: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         let mut entry = self.entry(self.places.get(&sum(name))?)?;
-        let lengths = entry.first_chunk::<LENGTHS>()?;
-        let same = *lengths == lengths_of(name, stamp);
-        let begins = entry[LENGTHS..].strip_prefix(name)?.starts_with(stamp);
-        (same && begins).then(|| entry.split_off(LENGTHS + name.len() + stamp.len()))
+        let [own, stamp] = lengths_in(&entry)?;
+        let is_it = own == name.len() && entry.get(LENGTHS..)?.starts_with(name);
+        let end = (LENGTHS + own).checked_add(stamp).filter(|end| is_it && *end <= entry.len())?;
+        let record = entry.split_off(end);
+        Some((entry.split_off(LENGTHS + own), record))
     }
 
     fn entry(&self, place: &Place) -> Option<Vec<u8>> {
@@ -151,6 +158,14 @@ fn lengths_of(name: &[u8], stamp: &[u8]) -> [u8; LENGTHS] {
     lengths[..4].copy_from_slice(&length(name));
     lengths[4..].copy_from_slice(&length(stamp));
     lengths
+}
+
+fn lengths_in(entry: &[u8]) -> Option<[usize; 2]> {
+    let (name, stamp) = entry.first_chunk::<LENGTHS>()?.split_at(LENGTHS / 2);
+    let length = |bytes: &[u8]| {
+        bytes.first_chunk().and_then(|length| usize::try_from(u32::from_le_bytes(*length)).ok())
+    };
+    Some([length(name)?, length(stamp)?])
 }
 
 /// Numbers, one behind the other, and nothing else.

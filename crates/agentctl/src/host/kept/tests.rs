@@ -25,7 +25,7 @@ fn stub(path: &str) -> Stub {
 
 fn original(stub: &Stub) -> Original<'_> {
     let stat = stub.stat.expect("it was asked");
-    Original { agent: "agent", depth: Depth::Glance, stub, stat }
+    Original { agent: "agent", depth: Depth::Glance, stub, stat, beside: Vec::new() }
 }
 
 fn record(prompt: &str) -> Record {
@@ -66,6 +66,11 @@ fn a_record_comes_back_for_the_very_content_it_was_read_from() {
     assert_eq!(with(|stub, _| stub.updated = moment(101)), None);
     assert_eq!(with(|stub, _| stub.title = Some(String::new())), None);
     assert_eq!(with(|stub, _| stub.path = "/c".into()), None);
+    assert_eq!(with(|stub, _| stub.id = "other".to_owned()), None);
+    let beside = |beside: &[Option<Stat>]| {
+        recalled(&dir, &Original { beside: beside.to_vec(), ..original(&one) })
+    };
+    assert_eq!((beside(&[None]), beside(&[one.stat])), (None, None));
     assert_eq!(recalled(&dir, &Original { agent: "other", ..original(&one) }), None);
     assert_eq!(recalled(&dir, &Original { depth: Depth::Whole, ..original(&one) }), None);
 }
@@ -77,7 +82,7 @@ fn the_newest_reading_of_a_file_takes_the_place_of_the_older() {
     let one = stub("/a");
     let later = Original { stat: Stat { size: 9, ..original(&one).stat }, ..original(&one) };
     kept(&dir, 1000, &[(original(&one), record("one"))]);
-    kept(&dir, 1000, &[(later, record("later"))]);
+    kept(&dir, 1000, &[(later.clone(), record("later"))]);
     assert_eq!(recalled(&dir, &later), Some(record("later")));
     assert_eq!(recalled(&dir, &original(&one)), None);
 }
@@ -92,6 +97,49 @@ fn what_was_touched_a_moment_ago_or_will_be_is_not_kept() {
         kept(&dir, began, &[(original(&one), record("one"))]);
         assert_eq!(recalled(&dir, &original(&one)).is_some(), is_kept, "{began}");
     }
+}
+
+/// Sessions of one file are told apart, and the files beside it count as it does.
+#[test]
+fn a_record_of_several_files_comes_back_for_all_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("records");
+    let (one, two) = (stub("/db"), Stub { id: "two".to_owned(), ..stub("/db") });
+    let log = Stat { size: 7, ..original(&one).stat };
+    let of = |stub, log| Original { beside: vec![Some(log), None], ..original(stub) };
+    let cost = 0.1 + 0.2;
+    let first = Record { cost_usd: Some(cost), ..record("one") };
+    kept(&dir, 1000, &[(of(&one, log), first.clone()), (of(&two, log), record("two"))]);
+    assert_eq!(recalled(&dir, &of(&one, log)), Some(first));
+    assert_eq!(recalled(&dir, &of(&two, log)), Some(record("two")));
+    let young = Stat { touched: moment(999), ..log };
+    assert_eq!(recalled(&dir, &of(&one, young)), None);
+    kept(&dir, 1000, &[(of(&one, young), record("young"))]);
+    assert_eq!(recalled(&dir, &of(&one, young)), None);
+}
+
+/// A count comes back as it is, or to go on with if the same file is longer; never if it was written anew.
+#[test]
+fn a_count_comes_back_for_the_same_content_and_for_more_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stat = original(&stub("/a")).stat;
+    let of = |stat| Counting { agent: "agent", path: Path::new("/a"), stat };
+    let told = |began: i64, now: Stat| {
+        let dir = folder.path().join(format!("{began}"));
+        let kept = Kept::at(Some(dir.clone()), moment(began));
+        kept.keep_count(&of(stat), b"count");
+        kept.put_down();
+        let found = Kept::at(Some(dir), moment(1000)).counted(&of(now))?;
+        assert_eq!(found.kept, b"count");
+        Some(found.same)
+    };
+    let longer = Stat { size: stat.size + 1, touched: moment(300), ..stat };
+    assert_eq!((told(1000, stat), told(1000, longer)), (Some(true), Some(false)));
+    assert_eq!(told(1000, Stat { touched: moment(300), ..stat }), None);
+    assert_eq!(told(1000, Stat { size: stat.size - 1, ..longer }), None);
+    assert_eq!(told(1000, Stat { identity: (1, 3), ..longer }), None);
+    // Touched a moment before it was counted: another content may bear the same dates, but not more of it.
+    assert_eq!((told(202, stat), told(202, longer)), (None, Some(false)));
 }
 
 #[test]

@@ -9,8 +9,12 @@ use crate::{
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
+    tally::Tally,
 };
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// Claude Code.
 pub(in crate::agents) struct Claude;
@@ -114,17 +118,28 @@ impl Agent for Claude {
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
         let mut record = transcript::read(host, stub)?;
         if depth == Depth::Whole {
-            match usage::tokens(host, stub) {
-                Ok(tokens) => record.tokens = Some(tokens),
-                Err(why) => record.gap = Some(format!("tokens cannot be counted: {why}")),
-            }
-            record.forked_from = fork::origin(host, stub);
+            self.count(&Tally::anew(host), stub, &mut record)?;
         }
         Ok(record)
     }
 
-    fn is_told_by_file(&self, depth: Depth) -> bool {
-        depth == Depth::Glance // tokens are those of sub-agents too, and a fork's origin is another's file
+    fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
+        let (tokens, copied) = usage::counted(tally, stub);
+        match tokens {
+            Ok(tokens) => record.tokens = Some(tokens),
+            Err(why) => record.gap = Some(format!("tokens cannot be counted: {why}")),
+        }
+        record.forked_from = copied.and_then(|copied| fork::origin(tally.host, stub, &copied));
+        Ok(())
+    }
+
+    fn counts_apart(&self) -> bool {
+        true
+    }
+
+    /// Tokens are those of sub-agents too, and a fork's origin is another's file.
+    fn told_by(&self, _: &dyn Host, _: &Stub, depth: Depth) -> Option<Vec<PathBuf>> {
+        (depth == Depth::Glance).then(Vec::new)
     }
 
     fn answers(&self, line: &[u8]) -> bool {

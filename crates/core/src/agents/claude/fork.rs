@@ -5,21 +5,76 @@ use crate::{
     agent::Stub,
     agents::json,
     host::{Bytes, Host},
-    lines::{self, Body, Flow},
+    lines::{self, Body, Flow, Line},
+    tally::{Reader, Writer},
 };
 use jiff::Timestamp;
 
 /// The last line a fork copied.
-struct Copied {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Copied {
     first: String,
     last: String,
     at: Timestamp,
 }
 
+/// The lines at the beginning that are older than the session itself, met one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Copying {
+    began: Option<Timestamp>,
+    copied: Option<Copied>,
+    /// A line of its own was met: whatever follows is, too.
+    is_over: bool,
+}
+
+impl Copying {
+    /// Takes in the next line.
+    pub(super) fn take(&mut self, line: &Line<'_>) {
+        let (false, Body::Whole(bytes)) = (self.is_over, &line.body) else { return };
+        let value = json::object(bytes);
+        let Some(at) = json::time(&value, "timestamp") else { return };
+        let began = *self.began.get_or_insert(at); // when it began is the first moment written down
+        let Some(uuid) = json::string(&value, "uuid") else { return };
+        self.is_over = at >= began;
+        if !self.is_over {
+            let first = self.copied.take().map_or_else(|| uuid.clone(), |copied| copied.first);
+            self.copied = Some(Copied { first, last: uuid, at });
+        }
+    }
+
+    /// What was copied.
+    pub(super) fn copied(self) -> Option<Copied> {
+        self.copied
+    }
+
+    pub(super) fn write(&self, to: &mut Writer) {
+        to.number(u64::from(self.is_over));
+        to.text(&self.began.map_or_else(String::new, |began| began.to_string()));
+        match &self.copied {
+            None => to.number(0),
+            Some(Copied { first, last, at }) => {
+                to.number(1);
+                [first, last, &at.to_string()].into_iter().for_each(|text| to.text(text));
+            }
+        }
+    }
+
+    pub(super) fn read(from: &mut Reader<'_>) -> Option<Self> {
+        let is_over = from.number()? == 1;
+        let began = from.text()?.parse().ok();
+        let copied = match from.number()? {
+            0 => None,
+            _ => {
+                let (first, last) = (from.text()?, from.text()?);
+                Some(Copied { first, last, at: from.text()?.parse().ok()? })
+            }
+        };
+        Some(Self { began, copied, is_over })
+    }
+}
+
 /// The session in which the last copied line was first written, if it is still there.
-pub(super) fn origin(host: &dyn Host, stub: &Stub) -> Option<String> {
-    let file = host.open(&stub.path).ok()?;
-    let copied = copied(&*file)?;
+pub(super) fn origin(host: &dyn Host, stub: &Stub, copied: &Copied) -> Option<String> {
     let siblings = store::siblings(host, stub)?;
     let wrote = |other: &Stub| {
         let file = host.open(&other.path).ok()?;
@@ -28,26 +83,6 @@ pub(super) fn origin(host: &dyn Host, stub: &Stub) -> Option<String> {
         has_line(&*file, &copied.last).then(|| other.id.clone())
     };
     siblings.iter().find_map(wrote)
-}
-
-/// The lines at the beginning that are older than the session itself.
-fn copied(file: &dyn Bytes) -> Option<Copied> {
-    let began = transcript::began(file)?;
-    let mut copied: Option<Copied> = None;
-    lines::forward(file, 0, &mut |line| {
-        let Body::Whole(bytes) = line.body else { return Flow::Continue(()) };
-        let value = json::object(bytes);
-        let chain = json::string(&value, "uuid").zip(json::time(&value, "timestamp"));
-        let Some((uuid, at)) = chain else { return Flow::Continue(()) };
-        if at >= began {
-            return Flow::Break(());
-        }
-        let first = copied.as_ref().map_or_else(|| uuid.clone(), |copied| copied.first.clone());
-        copied = Some(Copied { first, last: uuid, at });
-        Flow::Continue(())
-    })
-    .ok()?;
-    copied
 }
 
 fn first_line(file: &dyn Bytes) -> Option<String> {

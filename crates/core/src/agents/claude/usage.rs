@@ -2,15 +2,17 @@
 //!
 //! A message stands on as many lines as it has blocks, each with the usage so far; the last one counts.
 
+use super::fork::{Copied, Copying};
 use crate::{
     agent::Stub,
-    agents::json::{self, Pick},
+    agents::json::{self, Pick, Word},
     evidence::Tokens,
-    host::Host,
-    lines::{self, Body, Flow},
+    host::Bytes,
+    lines::Line,
+    tally::{self, Count, Family, Messages, Reader, Tally, Writer},
 };
 use serde_json::Value;
-use std::{collections::HashMap, io, path::Path};
+use std::{io, sync::LazyLock};
 
 static COUNTED: &[Pick] = &[Pick::Within(
     "message",
@@ -29,42 +31,57 @@ static COUNTED: &[Pick] = &[Pick::Within(
     ],
 )];
 
-/// Tokens of a session, its sub-agents' included.
-pub(super) fn tokens(host: &dyn Host, stub: &Stub) -> io::Result<Tokens> {
-    let mut messages = HashMap::new();
-    scan(host, &stub.path, &mut messages)?;
-    let spawned = stub.path.with_extension("").join("subagents");
-    let entries = match host.entries(&spawned) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
-        entries => entries.map_err(|why| named(&spawned, why))?,
-    };
-    for entry in entries.iter().filter(|entry| entry.name.ends_with(".jsonl")) {
-        scan(host, &spawned.join(&entry.name), &mut messages)?;
-    }
-    Ok(messages.values().copied().fold(Tokens::default(), Tokens::plus))
+/// What is counted of a transcript.
+#[derive(Default)]
+struct Counted {
+    messages: Messages,
+    copying: Copying,
 }
 
-fn named(path: &Path, why: io::Error) -> io::Error {
-    io::Error::new(why.kind(), format!("{}: {why}", path.display()))
-}
-
-fn scan(host: &dyn Host, path: &Path, messages: &mut HashMap<String, Tokens>) -> io::Result<()> {
-    let file = host.open(path).map_err(|why| named(path, why))?;
-    let usage = memchr::memmem::Finder::new(b"\"usage\"");
-    lines::forward(&*file, 0, &mut |line| {
-        let counted = match line.body {
-            Body::Whole(bytes) if usage.find(bytes).is_none() => return Flow::Continue(()),
-            Body::Whole(bytes) => json::picked(bytes, COUNTED),
-            Body::Huge(size) => json::picked(lines::Span::new(&*file, line.at, size), COUNTED),
-        };
-        let message = &counted["message"];
-        let made_up = json::text(message, "model") == Some("<synthetic>");
-        if let Some(id) = json::string(message, "id").filter(|_| !made_up) {
-            messages.insert(id, used(&message["usage"]));
+impl Count for Counted {
+    fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
+        self.copying.take(line);
+        match message(file, line) {
+            Some((id, tokens)) => self.messages.add(id, tokens),
+            None => true,
         }
-        Flow::Continue(())
-    })?;
-    Ok(())
+    }
+
+    fn write(&self, to: &mut Writer) {
+        self.messages.write(to);
+        self.copying.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self { messages: Messages::read(from)?, copying: Copying::read(from)? })
+    }
+}
+
+impl Family for Counted {
+    fn messages(&self) -> &Messages {
+        &self.messages
+    }
+}
+
+/// Tokens of a session, its sub-agents' included, and what its transcript copied from another.
+pub(super) fn counted(tally: &Tally<'_>, stub: &Stub) -> (io::Result<Tokens>, Option<Copied>) {
+    let own = match tally.count::<Counted>(&stub.path, stub.stat) {
+        Ok(own) => own,
+        Err(why) => return (Err(tally::named(&stub.path, &why)), None),
+    };
+    let spawned = tally.spawned(&stub.path.with_extension("").join("subagents"));
+    let tokens = spawned.and_then(|spawned| tally.sum((&stub.path, &own), &spawned));
+    (tokens, own.copying.copied())
+}
+
+/// The message of a line, and what it has used so far. Most lines have none, and are not parsed.
+fn message(file: &dyn Bytes, line: &Line<'_>) -> Option<(String, Tokens)> {
+    static USAGE: LazyLock<Word> = LazyLock::new(|| Word::new("\"usage\""));
+    let counted = USAGE.may_be_in(file, line).then(|| json::parts(file, line, COUNTED))?;
+    let message = &counted["message"];
+    let made_up = json::text(message, "model") == Some("<synthetic>");
+    let id = json::string(message, "id").filter(|_| !made_up)?;
+    Some((id, used(&message["usage"])))
 }
 
 fn used(usage: &Value) -> Tokens {

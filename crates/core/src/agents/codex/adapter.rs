@@ -13,7 +13,10 @@ use crate::{
     proof::shell_word,
     push::Push,
 };
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// Codex CLI.
 pub(in crate::agents) struct Codex;
@@ -125,8 +128,8 @@ impl Agent for Codex {
         rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
     }
 
-    fn is_told_by_file(&self, _: Depth) -> bool {
-        true
+    fn told_by(&self, _: &dyn Host, _: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        Some(Vec::new())
     }
 
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {

@@ -1,6 +1,9 @@
 //! The adapter: which file answers which question.
 
-use super::{events, known, launch, messages, store};
+use super::{
+    events::{self, Billed},
+    known, launch, messages, store,
+};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
     agents::{json, words::id_behind},
@@ -8,8 +11,12 @@ use crate::{
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
+    tally::Tally,
 };
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// GitHub Copilot CLI.
 pub(in crate::agents) struct Copilot;
@@ -86,7 +93,26 @@ impl Agent for Copilot {
     }
 
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
-        events::read(host, stub, depth)
+        let mut record = events::read(host, stub)?;
+        if depth == Depth::Whole {
+            self.count(&Tally::anew(host), stub, &mut record)?;
+        }
+        Ok(record)
+    }
+
+    fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
+        let Billed(tokens) = tally.count(&stub.path, stub.stat)?;
+        record.tokens = Some(tokens);
+        Ok(())
+    }
+
+    fn counts_apart(&self) -> bool {
+        true
+    }
+
+    fn told_by(&self, _: &dyn Host, stub: &Stub, depth: Depth) -> Option<Vec<PathBuf>> {
+        let dir = stub.path.parent().filter(|_| depth == Depth::Glance)?;
+        Some(vec![store::workspace_file(dir)])
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {

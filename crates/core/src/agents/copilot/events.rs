@@ -5,23 +5,24 @@
 
 use super::store;
 use crate::{
-    agent::{Depth, Stub},
-    agents::json::{self, Pick},
+    agent::Stub,
+    agents::json::{self, Pick, Word},
     evidence::{Ending, Pending, Record, Tokens, Turn},
     host::{Bytes, Host},
     lines::{self, Flow, Line},
     proof::Source,
+    tally::{Count, Reader, Writer},
     text,
 };
 use jiff::Timestamp;
 use serde_json::Value;
-use std::{collections::HashSet, io};
+use std::{collections::HashSet, io, sync::LazyLock};
 
 /// How many lines the beginning is searched for the first prompt.
 const HEAD: usize = 60;
 
-/// Reads the newest turn and what else stands near both ends; tokens only where all is read.
-pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+/// Reads the newest turn and what else stands near both ends.
+pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let file = host.open(&stub.path)?;
     let mut tail = Tail::default();
     let place = |line: &Line<'_>| Place { stub, offset: line.at };
@@ -38,9 +39,6 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
         begin(&mut record, &json::line(&*file, line, DECISIVE));
         record.prompt.is_some()
     })?;
-    if depth == Depth::Whole {
-        record.tokens = Some(tokens(&*file)?);
-    }
     Ok(record)
 }
 
@@ -58,6 +56,23 @@ static DECISIVE: &[Pick] = &[
             Pick::Field("toolCallId"),
             Pick::Field("toolName"),
         ],
+    ),
+];
+
+/// What is read of an event that may be billed.
+static BILLED: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Within(
+        "data",
+        &[Pick::Within(
+            "usage",
+            &[
+                Pick::Field("inputTokens"),
+                Pick::Field("outputTokens"),
+                Pick::Field("cacheReadTokens"),
+                Pick::Field("cacheWriteTokens"),
+            ],
+        )],
     ),
 ];
 
@@ -79,23 +94,36 @@ fn begin(record: &mut Record, event: &Value) {
 
 /// Every call of a model, sub-agents' too. Copilot's input counts what came from the cache, ours does
 /// not (decision 0003).
-fn tokens(file: &dyn Bytes) -> io::Result<Tokens> {
-    let mut sum = Tokens::default();
-    lines::forward(file, 0, &mut |line| {
-        let event = json::line(file, &line, DECISIVE);
+#[derive(Default)]
+pub(super) struct Billed(pub(super) Tokens);
+
+impl Count for Billed {
+    fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
+        static RECORD: LazyLock<Word> = LazyLock::new(|| Word::new("\"session.usage_record\""));
+        if !RECORD.may_be_in(file, line) {
+            return true;
+        }
+        let event = json::parts(file, line, BILLED);
         if json::text(&event, "type") == Some("session.usage_record") {
             let usage = &event["data"]["usage"];
             let cached = json::count(usage, "cacheReadTokens");
-            sum = sum.plus(Tokens {
+            self.0 = self.0.plus(Tokens {
                 input: json::count(usage, "inputTokens").saturating_sub(cached),
                 output: json::count(usage, "outputTokens"),
                 cache_read: cached,
                 cache_write: json::count(usage, "cacheWriteTokens"),
             });
         }
-        Flow::Continue(())
-    })?;
-    Ok(sum)
+        true
+    }
+
+    fn write(&self, to: &mut Writer) {
+        to.tokens(self.0);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        from.tokens().map(Self)
+    }
 }
 
 /// Where an event stands.

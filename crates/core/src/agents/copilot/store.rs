@@ -92,9 +92,14 @@ pub(super) fn workspace(
     host: &dyn Host,
     dir: &Path,
 ) -> (Option<PathBuf>, Option<String>, Option<String>) {
-    let bytes = host::slurp(host, &dir.join("workspace.yaml"), 64 << 10).unwrap_or_default();
+    let bytes = host::slurp(host, &workspace_file(dir), 64 << 10).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     (value(&text, "cwd").map(PathBuf::from), value(&text, "name"), value(&text, "branch"))
+}
+
+/// Where these stand.
+pub(super) fn workspace_file(dir: &Path) -> PathBuf {
+    dir.join("workspace.yaml")
 }
 
 /// One value of the flat YAML that 1.0.102 writes, a key a line. A prompt of many lines that became

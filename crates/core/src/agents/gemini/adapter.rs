@@ -10,6 +10,7 @@ use crate::{
     evidence::{Record, Role},
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
+    tally::Tally,
 };
 use std::{
     io,
@@ -110,9 +111,23 @@ impl Agent for Gemini {
         let mut record = chat::read(host, stub)?;
         record.cwd = store::directory(host, &stub.path);
         if depth == Depth::Whole {
-            record.tokens = Some(usage::tokens(host, stub)?);
+            self.count(&Tally::anew(host), stub, &mut record)?;
         }
         Ok(record)
+    }
+
+    fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
+        record.tokens = Some(usage::tokens(tally, stub)?);
+        Ok(())
+    }
+
+    fn counts_apart(&self) -> bool {
+        true
+    }
+
+    fn told_by(&self, _: &dyn Host, stub: &Stub, depth: Depth) -> Option<Vec<PathBuf>> {
+        let root = store::root_of(&stub.path).filter(|_| depth == Depth::Glance)?;
+        Some(vec![root])
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {

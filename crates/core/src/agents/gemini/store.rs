@@ -73,10 +73,14 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
 
 /// The directory a session works in: written down once for all of them.
 pub(super) fn directory(host: &dyn Host, chat: &Path) -> Option<PathBuf> {
-    let project = chat.parent()?.parent()?;
-    let bytes = host::slurp(host, &project.join(".project_root"), 64 << 10).ok()?;
+    let bytes = host::slurp(host, &root_of(chat)?, 64 << 10).ok()?;
     let root = PathBuf::from(String::from_utf8(bytes).ok()?.trim_end_matches('\n'));
     root.is_absolute().then_some(root)
+}
+
+/// Where that is written.
+pub(super) fn root_of(chat: &Path) -> Option<PathBuf> {
+    Some(chat.parent()?.parent()?.join(".project_root"))
 }
 
 fn folders(host: &dyn Host, store: &Path) -> io::Result<Vec<PathBuf>> {
@@ -108,8 +112,8 @@ fn stub(host: &dyn Host, path: &Path) -> io::Result<(u64, Stub)> {
         None => return Err(io::ErrorKind::NotFound.into()), // being made: nothing is there yet
     };
     let updated = written(&*file)?.unwrap_or(stat.modified);
-    let touched = stat.touched;
-    Ok((file.size(), Stub { id, path: path.to_owned(), updated, touched, title: None, stat: None }))
+    let (path, touched, size) = (path.to_owned(), stat.touched, file.size());
+    Ok((size, Stub { id, path, updated, touched, title: None, stat: Some(stat) }))
 }
 
 /// Its first line is whole.

@@ -4,34 +4,72 @@
 
 use crate::{
     agent::Stub,
-    agents::{files::is_id, json},
+    agents::{
+        files::is_id,
+        json::{self, Pick, Word},
+    },
     evidence::Tokens,
-    host::Host,
-    lines::{self, Body, Flow},
+    host::{Bytes, Host},
+    lines::Line,
+    tally::{Count, Family, Messages, Reader, Tally, Writer},
 };
 use serde_json::Value;
-use std::{collections::HashMap, io, path::Path};
+use std::{io, sync::LazyLock};
+
+static COUNTED: &[Pick] = &[
+    Pick::Field("id"),
+    Pick::Within(
+        "tokens",
+        &[
+            Pick::Field("input"),
+            Pick::Field("output"),
+            Pick::Field("cached"),
+            Pick::Field("thoughts"),
+        ],
+    ),
+];
+
+/// Messages of a chat.
+#[derive(Default)]
+struct Counted(Messages);
+
+impl Count for Counted {
+    fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
+        match message(file, line) {
+            Some((id, tokens)) => self.0.add(id, tokens),
+            None => true,
+        }
+    }
+
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Messages::read(from).map(Self)
+    }
+}
+
+impl Family for Counted {
+    fn messages(&self) -> &Messages {
+        &self.0
+    }
+}
 
 /// Tokens of a session, its sub-agents' included. Gemini's input counts what came from the cache,
 /// ours does not (decision 0003); its output does not count what it thought, ours does.
-pub(super) fn tokens(host: &dyn Host, stub: &Stub) -> io::Result<Tokens> {
-    let mut messages = HashMap::new();
-    scan(host, &stub.path, &mut messages)?;
-    let spawned = stub.path.with_file_name(&stub.id);
-    let entries = match is_id(&stub.id) {
-        true => host.entries(&spawned).unwrap_or_default(),
+pub(super) fn tokens(tally: &Tally<'_>, stub: &Stub) -> io::Result<Tokens> {
+    let own: Counted = tally.count(&stub.path, stub.stat)?;
+    let spawned = match is_id(&stub.id) {
+        true => tally.spawned(&stub.path.with_file_name(&stub.id)).unwrap_or_default(),
         false => Vec::new(), // what stands in a chat may name any path
     };
-    for entry in entries.iter().filter(|entry| entry.name.ends_with(".jsonl")) {
-        scan(host, &spawned.join(&entry.name), &mut messages)?;
-    }
-    Ok(messages.values().map(counted).fold(Tokens::default(), Tokens::plus))
+    tally.sum((&stub.path, &own), &spawned)
 }
 
 /// How often the model answered: one that only asks for leave says nothing, and is billed.
 pub(super) fn turns(host: &dyn Host, stub: &Stub) -> io::Result<u64> {
-    let mut messages = HashMap::new();
-    scan(host, &stub.path, &mut messages)?;
+    let Counted(messages) = Tally::anew(host).count(&stub.path, None)?;
     Ok(messages.len() as u64)
 }
 
@@ -45,16 +83,10 @@ fn counted(usage: &Value) -> Tokens {
     }
 }
 
-fn scan(host: &dyn Host, path: &Path, messages: &mut HashMap<String, Value>) -> io::Result<()> {
-    let file = host.open(path)?;
-    lines::forward(&*file, 0, &mut |line| {
-        if let Body::Whole(bytes) = line.body {
-            let line = json::object(bytes);
-            if let (Some(id), true) = (json::string(&line, "id"), line["tokens"].is_object()) {
-                messages.insert(id, line["tokens"].clone());
-            }
-        }
-        Flow::Continue(())
-    })?;
-    Ok(())
+/// The message of a line. Most lines have none, and are not parsed.
+fn message(file: &dyn Bytes, line: &Line<'_>) -> Option<(String, Tokens)> {
+    static TOKENS: LazyLock<Word> = LazyLock::new(|| Word::new("\"tokens\""));
+    let line = TOKENS.may_be_in(file, line).then(|| json::parts(file, line, COUNTED))?;
+    let id = json::string(&line, "id").filter(|_| line["tokens"].is_object())?;
+    Some((id, counted(&line["tokens"])))
 }

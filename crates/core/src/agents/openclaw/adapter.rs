@@ -6,7 +6,7 @@ use crate::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
         Watched,
     },
-    agents::{json, pi::messages},
+    agents::{files::logs, json, pi::messages},
     control::{Question, Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
@@ -152,12 +152,12 @@ impl Agent for OpenClaw {
         store::find(host, store, id).into_iter().collect()
     }
 
-    fn is_told_by_file(&self, _: Depth) -> bool {
-        true // of a database alone is its file known
-    }
-
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
         store::read(host, stub, depth)
+    }
+
+    fn told_by(&self, host: &dyn Host, stub: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        store::is_database(stub).then(|| logs(host, &stub.path))
     }
 
     /// No gateway lives, or it answers and does not name the session. A gateway that does not answer

@@ -3,7 +3,10 @@
 use super::{entry::Entry, store, transcript::Transcript};
 use crate::{
     agent::{Depth, Message, Stub},
-    agents::{json, pi::messages},
+    agents::{
+        json::{self, Pick},
+        pi::{entries::USAGE, messages},
+    },
     control::plain,
     evidence::Record,
     host::{Cell, Host},
@@ -18,6 +21,8 @@ use std::{
 
 /// How many entries of either end a glance reads.
 const GLANCE: i64 = 16;
+/// How many entries are held at once.
+const PAGE: i64 = 64;
 /// Longest entry that is unpacked; 2026.9.6 packs none longer.
 const LIMIT: u64 = 4 << 20;
 
@@ -143,23 +148,58 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
         Depth::Whole => Transcript::counted(),
         Depth::Glance => Transcript::default(),
     };
-    let entries = match depth {
-        Depth::Whole => events(host, stub, "order by seq", &[])?,
+    match depth {
+        Depth::Whole => each(host, stub, &mut |event| said.newer(event, shown.clone()))?,
         Depth::Glance => {
             let end = Cell::Number(GLANCE);
             let mut newest =
                 events(host, stub, "order by seq desc limit ?2", std::slice::from_ref(&end))?;
             newest.reverse();
-            let mut entries = events(host, stub, "order by seq limit ?2", &[end])?;
-            entries.extend(newest);
-            entries
+            let oldest = events(host, stub, "order by seq limit ?2", &[end])?;
+            for (_, event) in oldest.iter().chain(&newest) {
+                said.newer(event, shown.clone());
+            }
         }
-    };
-    for (_, event) in &entries {
-        said.newer(event, shown.clone());
     }
     entry.record(shown, said)
 }
+
+/// Every entry, the oldest first; a few at a time, since a transcript may be longer than what can be held.
+fn each(host: &dyn Host, stub: &Stub, visit: &mut dyn FnMut(&Value)) -> io::Result<()> {
+    let mut last = -1;
+    loop {
+        let which = "and seq > ?2 order by seq limit ?3";
+        let rows = rows(host, stub, which, &[Cell::Number(last), Cell::Number(PAGE)])?;
+        let Some(newest) = rows.last().and_then(|row| row.first()?.number()) else { return Ok(()) };
+        last = newest;
+        for event in rows.iter().filter_map(|row| event(row, &counted)) {
+            visit(&event);
+        }
+    }
+}
+
+/// An entry as far as it is counted: what a tool answered is most of a transcript, and not asked for.
+fn counted(entry: &[u8]) -> Value {
+    let light = json::light(entry, COUNTED);
+    let role = json::text(&light["message"], "role");
+    match json::text(&light, "type") == Some("message") && role == Some("toolResult") {
+        true => light,
+        false => json::object(entry),
+    }
+}
+
+static COUNTED: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("timestamp"),
+    Pick::Within(
+        "message",
+        &[
+            Pick::Field("role"),
+            Pick::Within("openclawAbort", &[Pick::Field("aborted")]),
+            Pick::Within("usage", USAGE),
+        ],
+    ),
+];
 
 /// The last messages, and the number of the entry that will come next.
 pub(super) fn tail(host: &dyn Host, stub: &Stub, count: usize) -> io::Result<(Vec<Message>, u64)> {
@@ -235,22 +275,28 @@ fn events(
     which: &str,
     more: &[Cell],
 ) -> io::Result<Vec<(u64, Value)>> {
+    let numbered = |row: &Vec<Cell>| {
+        let seq = u64::try_from(row.first()?.number()?).ok()?;
+        Some((seq, event(row, &json::object)?))
+    };
+    Ok(rows(host, stub, which, more)?.iter().filter_map(numbered).collect())
+}
+
+fn rows(host: &dyn Host, stub: &Stub, which: &str, more: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
     let mut args = vec![Cell::Text(stub.id.clone())];
     args.extend_from_slice(more);
     let sql = format!(
         "select seq, event_json, event_zstd from transcript_events where session_id = ?1 {which}"
     );
-    let rows = host.rows(&stub.path, &sql, &args)?;
-    let event = |row: &Vec<Cell>| {
-        let seq = u64::try_from(row.first()?.number()?).ok()?;
-        let event = match (row.get(1)?, row.get(2)?) {
-            (Cell::Text(event), _) => json::object(event.as_bytes()),
-            (_, Cell::Bytes(packed)) => json::object(&unpack(packed)?),
-            _ => return None,
-        };
-        Some((seq, event))
-    };
-    Ok(rows.iter().filter_map(event).collect())
+    host.rows(&stub.path, &sql, &args)
+}
+
+fn event(row: &[Cell], read: &dyn Fn(&[u8]) -> Value) -> Option<Value> {
+    match (row.get(1)?, row.get(2)?) {
+        (Cell::Text(event), _) => Some(read(event.as_bytes())),
+        (_, Cell::Bytes(packed)) => Some(read(&unpack(packed)?)),
+        _ => None,
+    }
 }
 
 fn unpack(packed: &[u8]) -> Option<Vec<u8>> {

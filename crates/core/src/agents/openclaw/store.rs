@@ -8,11 +8,7 @@ use super::{
 };
 use crate::{
     agent::{self, Claims, Depth, Listing, Message, Speaker, Stub, Trouble},
-    agents::{
-        files::{is_id, whole_in},
-        json,
-        pi::messages,
-    },
+    agents::{files::is_id, json, pi::messages},
     evidence::Record,
     host::{Host, Kind},
 };
@@ -99,10 +95,8 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
         let mut stubs = Vec::new();
         let mut broken = None;
         if place.has_database(host) {
-            let stat = whole_in(host, &place.database); // before it is asked: what is written meanwhile must not look known
-            let stub = |row: &Entry| Stub { stat, ..row.stub(&place.database) };
             match database::all(host, &place.database) {
-                Ok(rows) => stubs.extend(rows.iter().map(stub)),
+                Ok(rows) => stubs.extend(rows.iter().map(|row| row.stub(&place.database))),
                 Err(why) => {
                     listing.problems.push(trouble(&place.database, &why));
                     broken = Some(&place.database);

@@ -6,6 +6,7 @@ use crate::{
         Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
         Watched,
     },
+    agents::files::logs,
     control::{Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role},
     host::{Env, Host},
@@ -196,16 +197,16 @@ impl Agent for OpenCode {
         store::find(host, store, id).into_iter().collect()
     }
 
-    fn is_told_by_file(&self, _: Depth) -> bool {
-        true // of a database alone is its file known
-    }
-
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
         let saved = match store::is_file(stub) {
             true => storage::saved(host, stub, depth)?,
             false => database::saved(host, stub, depth)?,
         };
         record::of(saved, stub)
+    }
+
+    fn told_by(&self, host: &dyn Host, stub: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        (!store::is_file(stub)).then(|| logs(host, &stub.path))
     }
 
     /// No process of OpenCode has it among its words.

@@ -1,6 +1,9 @@
 //! The adapter: which file answers which question.
 
-use super::{known, launch, messages, store, transcript};
+use super::{
+    known, launch, messages, store,
+    transcript::{self, Billed},
+};
 use crate::{
     agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
@@ -8,6 +11,7 @@ use crate::{
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
     proof::shell_word,
+    tally::Tally,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
@@ -110,11 +114,23 @@ impl Agent for Pi {
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
         let mut record = transcript::read(host, stub)?;
         if depth == Depth::Whole {
-            let (tokens, cost) = transcript::spent(host, stub)?;
-            record.tokens = Some(tokens);
-            record.cost_usd = Some(cost);
+            self.count(&Tally::anew(host), stub, &mut record)?;
         }
         Ok(record)
+    }
+
+    fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
+        let Billed { tokens, cost_usd } = tally.count(&stub.path, stub.stat)?;
+        (record.tokens, record.cost_usd) = (Some(tokens), Some(cost_usd));
+        Ok(())
+    }
+
+    fn counts_apart(&self) -> bool {
+        true
+    }
+
+    fn told_by(&self, _: &dyn Host, _: &Stub, depth: Depth) -> Option<Vec<PathBuf>> {
+        (depth == Depth::Glance).then(Vec::new)
     }
 
     /// No tool of the session has a living Pi for its parent: what a killed one left is nobody's.

@@ -1,7 +1,7 @@
 //! What one entry of a Pi transcript says. OpenClaw keeps the same entries.
 
 use crate::{
-    agents::json,
+    agents::json::{self, Pick},
     evidence::{Ending, Tokens},
     text,
 };
@@ -84,6 +84,15 @@ pub(in crate::agents) fn said(message: &Value) -> Option<String> {
     let text = content.as_str().map(str::to_owned).or_else(parts);
     text.filter(|text| !text.is_empty())
 }
+
+/// What [`spent`] looks at in a bill.
+pub(in crate::agents) static USAGE: &[Pick] = &[
+    Pick::Field("input"),
+    Pick::Field("output"),
+    Pick::Field("cacheRead"),
+    Pick::Field("cacheWrite"),
+    Pick::Within("cost", &[Pick::Field("total")]),
+];
 
 /// What an entry was billed: an answer, a tool that asks a model, a summary, or `usage` itself.
 pub(in crate::agents) fn spent(entry: &Value) -> Option<(Tokens, f64)> {

@@ -78,7 +78,14 @@ fn stub(host: &dyn Host, path: &Path, name: &str, stat: Stat) -> io::Result<Opti
         None => json::string(&header(&*host.open(path)?).unwrap_or_default(), "id"),
     };
     let (updated, touched) = (stat.modified, stat.touched);
-    Ok(id.map(|id| Stub { id, path: path.to_owned(), updated, touched, title: None, stat: None }))
+    Ok(id.map(|id| Stub {
+        id,
+        path: path.to_owned(),
+        updated,
+        touched,
+        title: None,
+        stat: Some(stat),
+    }))
 }
 
 /// The session of this id that works in a directory; else all of it, the one written last first.

@@ -3,29 +3,27 @@
 //! The entries are a tree, and its newest leaf is the last line, whichever branch that is on.
 
 use super::{
-    entries::{self, Step},
+    entries::{self, Step, USAGE},
     store,
 };
 use crate::{
     agent::Stub,
-    agents::json::{self, Pick},
+    agents::json::{self, Pick, Word},
     evidence::{Ending, Pending, Record, Tokens, Turn},
     host::{Bytes, Host},
-    lines::{self, Body, Flow},
+    lines::{self, Flow, Line},
     proof::Source,
+    tally::{Count, Reader, Writer},
     text,
 };
 use jiff::Timestamp;
-use memchr::memmem;
 use serde_json::Value;
-use std::{collections::HashMap, io, path::Path};
+use std::{collections::HashMap, io, path::Path, sync::LazyLock};
 
 /// How far back the end is searched for what is only nice to know.
 const TAIL: u64 = 256 << 10;
 /// How many lines the beginning is searched for the first prompt.
 const HEAD: usize = 60;
-/// What a line has that gives a name, or takes it away.
-const NAMES: &[u8] = b"session_info";
 /// A first try and three more, unless the user's settings say otherwise.
 const TRIES: usize = 4;
 
@@ -35,15 +33,9 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let header = store::header(&*file)?;
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
-    let named = memmem::Finder::new(NAMES);
     lines::back(&*file, &mut |line| {
         let far = size - line.at > TAIL;
-        // Most sessions have no name: what is searched for one need not be understood.
-        let tells = match line.body {
-            Body::Whole(bytes) => !tail.lacks_only_a_name() || named.find(bytes).is_some(),
-            Body::Huge(_) => true,
-        };
-        if tells {
+        if !tail.is_dull(&*file, &line) {
             tail.older(&json::line(&*file, &line, DECISIVE), line.at);
         }
         match tail.settled && (far || tail.is_full()) {
@@ -52,6 +44,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         }
     })?;
     let (prompt, title) = beginning(&*file)?;
+    let parent = json::path(&header, "parentSession");
     Ok(Record {
         cwd: json::path(&header, "cwd"),
         model: tail.model,
@@ -60,7 +53,8 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         last: tail.last,
         started: json::time(&header, "timestamp"),
         updated: tail.updated,
-        forked_from: json::path(&header, "parentSession").and_then(|path| origin(host, &path)),
+        elsewhere: parent.as_deref().is_some_and(|path| named(path).is_none()),
+        forked_from: parent.and_then(|path| origin(host, &path)),
         ..Record::of(tail.newest.unwrap_or(Turn::None))
     })
 }
@@ -83,28 +77,40 @@ fn beginning(file: &dyn Bytes) -> io::Result<(Option<String>, Option<String>)> {
 /// The session a fork was made of: its file may be gone, and then its name tells.
 fn origin(host: &dyn Host, path: &Path) -> Option<String> {
     let inside = || json::string(&store::header(&*host.open(path).ok()?).ok()?, "id");
-    let name = path.file_name()?.to_str()?;
-    store::id(name).map(str::to_owned).or_else(inside)
+    named(path).map(str::to_owned).or_else(inside)
+}
+
+fn named(path: &Path) -> Option<&str> {
+    store::id(path.file_name()?.to_str()?)
 }
 
 /// All that was billed: every entry of every branch.
-pub(super) fn spent(host: &dyn Host, stub: &Stub) -> io::Result<(Tokens, f64)> {
-    let file = host.open(&stub.path)?;
-    let usage = memmem::Finder::new(b"\"usage\"");
-    let (mut sum, mut cost) = (Tokens::default(), 0.0);
-    lines::forward(&*file, 0, &mut |line| {
-        let counts = match line.body {
-            Body::Whole(bytes) => usage.find(bytes).is_some(),
-            Body::Huge(_) => true,
-        };
-        let billed = counts.then(|| entries::spent(&json::line(&*file, &line, DECISIVE))).flatten();
+#[derive(Debug, Default)]
+pub(super) struct Billed {
+    pub(super) tokens: Tokens,
+    pub(super) cost_usd: f64,
+}
+
+impl Count for Billed {
+    fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
+        static USAGE: LazyLock<Word> = LazyLock::new(|| Word::new("\"usage\""));
+        let entry = || json::parts(file, line, BILLED);
+        let billed = USAGE.may_be_in(file, line).then(|| entries::spent(&entry())).flatten();
         if let Some((tokens, dollars)) = billed {
-            sum = sum.plus(tokens);
-            cost += dollars;
+            self.tokens = self.tokens.plus(tokens);
+            self.cost_usd += dollars;
         }
-        Flow::Continue(())
-    })?;
-    Ok((sum, cost))
+        true
+    }
+
+    fn write(&self, to: &mut Writer) {
+        to.tokens(self.tokens);
+        to.number(self.cost_usd.to_bits());
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Some(Self { tokens: from.tokens()?, cost_usd: f64::from_bits(from.number()?) })
+    }
 }
 
 /// What a walk from the end has met so far.
@@ -141,12 +147,15 @@ impl<'a> Tail<'a> {
         }
     }
 
-    fn is_full(&self) -> bool {
-        self.model.is_some() && self.title.is_some() && self.last.is_some()
+    /// Once the turn is settled, and all else is known, only the session's name is worth parsing.
+    fn is_dull(&self, file: &dyn Bytes, line: &Line<'_>) -> bool {
+        static NAME: LazyLock<Word> = LazyLock::new(|| Word::new("\"session_info\""));
+        let known = self.model.is_some() && self.last.is_some() && self.updated.is_some();
+        self.settled && known && !NAME.may_be_in(file, line)
     }
 
-    fn lacks_only_a_name(&self) -> bool {
-        self.settled && self.model.is_some() && self.last.is_some() && self.updated.is_some()
+    fn is_full(&self) -> bool {
+        self.model.is_some() && self.title.is_some() && self.last.is_some()
     }
 
     /// Takes in the next older entry.
@@ -241,10 +250,9 @@ static DECISIVE: &[Pick] = &[
     ),
 ];
 
-static USAGE: &[Pick] = &[
-    Pick::Field("input"),
-    Pick::Field("output"),
-    Pick::Field("cacheRead"),
-    Pick::Field("cacheWrite"),
-    Pick::Within("cost", &[Pick::Field("total")]),
+/// What is read of an entry that may be billed.
+static BILLED: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Within("usage", USAGE),
+    Pick::Within("message", &[Pick::Within("usage", USAGE)]),
 ];

@@ -1,0 +1,193 @@
+//! What was counted over the lines of a file, kept with where it ended: a file that did not change is not
+//! opened, and one that only grew is read from there.
+//!
+//! Whether it only grew is told by its identity and by what stands at its beginning and before that place. See
+//! `docs/decisions/0011-record-cache.md`.
+
+mod messages;
+mod numbers;
+
+pub(crate) use messages::Messages;
+pub(crate) use numbers::{Reader, Writer};
+
+use crate::{
+    evidence::Tokens,
+    host::{Before, Bytes, Counting, Entry, Host, Stat},
+    lines::{self, Flow, Line},
+};
+use std::{
+    hash::{DefaultHasher, Hasher},
+    io, iter,
+    path::{Path, PathBuf},
+};
+
+/// How much of a file's beginning is compared, and how much before the place where a count ended.
+const BEGINNING: u64 = 1 << 10;
+const END: u64 = 4 << 10;
+
+/// Something that is counted line by line.
+pub(crate) trait Count: Default {
+    /// Takes in the next line. False where what is kept of earlier lines is not enough for that, and all have to
+    /// be counted anew; never said by one that has seen all lines itself.
+    fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool;
+    /// Writes down what the next lines are added to.
+    fn write(&self, to: &mut Writer);
+    /// What was written down.
+    fn read(from: &mut Reader<'_>) -> Option<Self>;
+}
+
+/// A count of messages, of which one may stand in several files.
+pub(crate) trait Family: Count {
+    /// What was counted.
+    fn messages(&self) -> &Messages;
+}
+
+/// A file, and what was said of it before it was opened.
+pub(crate) type Found = (PathBuf, Option<Stat>);
+
+/// Counts lines of one agent's files.
+#[derive(Clone, Copy)]
+pub struct Tally<'a> {
+    /// Where the files are.
+    pub host: &'a dyn Host,
+    agent: &'static str,
+    recalls: bool,
+}
+
+impl<'a> Tally<'a> {
+    /// From the first line on, whatever was counted before.
+    pub fn anew(host: &'a dyn Host) -> Self {
+        Self { host, agent: "", recalls: false }
+    }
+
+    /// Beside what the host has kept of this agent's files.
+    pub fn kept(host: &'a dyn Host, agent: &'static str) -> Self {
+        Self { host, agent, recalls: true }
+    }
+
+    /// Counts a file, of which this was said before it was opened.
+    pub(crate) fn count<C: Count>(&self, path: &Path, stat: Option<Stat>) -> io::Result<C> {
+        let stat = stat.filter(|_| self.recalls);
+        let counting = stat.map(|stat| Counting { agent: self.agent, path, stat });
+        let before = counting.as_ref().and_then(|counting| self.host.counted(counting));
+        if let Some(Before { same: true, kept }) = &before
+            && let Some((_, count)) = Place::read(kept)
+        {
+            return Ok(count);
+        }
+        let file = self.host.open(path)?;
+        let later = before.and_then(|before| later(&*file, &before.kept).transpose());
+        let (mark, count) = match later {
+            Some(counted) => counted?,
+            None => walk(&*file, 0, C::default())?.unwrap_or_default(),
+        };
+        if let Some(counting) = &counting {
+            let place = Place { mark, print: print(&*file, mark)? };
+            self.host.keep_count(counting, &place.write(&count));
+        }
+        Ok(count)
+    }
+
+    /// Tokens of a transcript that is counted, and of those of its sub-agents: each message once.
+    pub(crate) fn sum<C: Family>(&self, own: (&Path, &C), spawned: &[Found]) -> io::Result<Tokens> {
+        let mut tokens = own.1.messages().tokens();
+        let mut sums = if spawned.is_empty() { Vec::new() } else { own.1.messages().sums() };
+        for (path, stat) in spawned {
+            let more = self.count::<C>(path, *stat).map_err(|why| named(path, &why))?;
+            tokens = tokens.plus(more.messages().tokens());
+            sums.extend(more.messages().sums());
+        }
+        sums.sort_unstable();
+        match sums.windows(2).any(|pair| pair[0] == pair[1]) {
+            false => Ok(tokens),
+            true => self.together::<C>(own.0, spawned),
+        }
+    }
+
+    /// A message of one file stands in another, too: they are counted as one.
+    fn together<C: Family>(&self, own: &Path, spawned: &[Found]) -> io::Result<Tokens> {
+        let mut all = C::default();
+        for path in iter::once(own).chain(spawned.iter().map(|(path, _)| path.as_path())) {
+            let file = self.host.open(path).map_err(|why| named(path, &why))?;
+            let walked = walk(&*file, 0, all).map_err(|why| named(path, &why))?;
+            all = walked.unwrap_or_default().1;
+        }
+        Ok(all.messages().tokens())
+    }
+
+    /// Transcripts in the folder of a session's sub-agents.
+    pub(crate) fn spawned(&self, dir: &Path) -> io::Result<Vec<Found>> {
+        let is_one = |entry: &Entry| entry.name.ends_with(".jsonl");
+        let inside = match self.host.inside(dir, &is_one) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
+            inside => inside.map_err(|why| named(dir, &why))?,
+        };
+        let spawned = inside.into_iter().filter(|one| is_one(&one.entry));
+        Ok(spawned.map(|one| (dir.join(one.entry.name), one.stat.and_then(Result::ok))).collect())
+    }
+}
+
+/// The same, with where that was.
+pub(crate) fn named(path: &Path, why: &io::Error) -> io::Error {
+    io::Error::new(why.kind(), format!("{}: {why}", path.display()))
+}
+
+/// Goes on where a count ended, if what stood before that still does.
+fn later<C: Count>(file: &dyn Bytes, kept: &[u8]) -> io::Result<Option<(u64, C)>> {
+    let Some((place, count)) = Place::read(kept) else { return Ok(None) };
+    match place.mark <= file.size() && print(file, place.mark)? == place.print {
+        true => walk(file, place.mark, count),
+        false => Ok(None),
+    }
+}
+
+fn walk<C: Count>(file: &dyn Bytes, from: u64, mut count: C) -> io::Result<Option<(u64, C)>> {
+    let mut goes_on = true;
+    let mark = lines::forward(file, from, &mut |line| {
+        goes_on = count.take(file, &line);
+        match goes_on {
+            true => Flow::Continue(()),
+            false => Flow::Break(()),
+        }
+    })?;
+    Ok(goes_on.then_some((mark, count)))
+}
+
+/// Where a count ended, and what stood before that.
+struct Place {
+    mark: u64,
+    print: u64,
+}
+
+impl Place {
+    fn write(&self, count: &impl Count) -> Vec<u8> {
+        let mut to = Writer::default();
+        to.number(self.mark);
+        to.number(self.print);
+        count.write(&mut to);
+        to.bytes()
+    }
+
+    fn read<C: Count>(kept: &[u8]) -> Option<(Self, C)> {
+        let mut from = Reader::new(kept);
+        let place = Self { mark: from.number()?, print: from.number()? };
+        let count = C::read(&mut from)?;
+        from.is_at_end().then_some((place, count))
+    }
+}
+
+/// Tells one content up to this place from another, by its two ends.
+fn print(file: &dyn Bytes, mark: u64) -> io::Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    let mut part = [0; END as usize];
+    for (from, to) in [(0, mark.min(BEGINNING)), (mark.saturating_sub(END), mark)] {
+        let part = &mut part[..(to - from) as usize];
+        let read = file.read_at(part, from)?;
+        hasher.write(&part[..read]);
+        hasher.write_usize(read);
+    }
+    Ok(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Counts that go on say the same as counting all of it.
+
+use super::*;
+use crate::lines::Body;
+use proptest::prelude::*;
+
+/// Lines of `<id> <tokens>`.
+#[derive(Debug, Default)]
+struct Lines(Messages);
+
+impl Count for Lines {
+    fn take(&mut self, _: &dyn Bytes, line: &Line<'_>) -> bool {
+        let Body::Whole(bytes) = line.body else { return true };
+        let text = String::from_utf8_lossy(bytes);
+        let Some((id, output)) = text.split_once(' ') else { return true };
+        let output = output.parse().unwrap_or(0);
+        self.0.add(id.to_owned(), Tokens { output, ..Tokens::default() })
+    }
+
+    fn write(&self, to: &mut Writer) {
+        self.0.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Option<Self> {
+        Messages::read(from).map(Self)
+    }
+}
+
+/// What is kept of a file, as far as it goes.
+fn kept(file: &Vec<u8>) -> Vec<u8> {
+    let (mark, count) = whole(file);
+    Place { mark, print: print(file, mark).expect("readable") }.write(&count)
+}
+
+fn whole(file: &Vec<u8>) -> (u64, Lines) {
+    walk(file, 0, Lines::default()).expect("readable").expect("it saw all lines")
+}
+
+/// Where a count that goes on ends, how many messages it has seen, and what they used.
+fn gone_on(file: &Vec<u8>, kept: &[u8]) -> Option<(u64, usize, Tokens)> {
+    let (mark, Lines(messages)) = later(file, kept).expect("readable")?;
+    Some((mark, messages.len(), messages.tokens()))
+}
+
+fn text(lines: &[(u8, u64)]) -> Vec<u8> {
+    lines.iter().flat_map(|(id, tokens)| format!("m{id} {tokens}\n").into_bytes()).collect()
+}
+
+proptest! {
+    #[test]
+    fn wherever_a_count_stopped_it_ends_the_same(
+        lines in prop::collection::vec((any::<u8>(), any::<u64>()), 0..80),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let file = text(&lines);
+        let cut = at.index(file.len() + 1);
+        let (mark, Lines(all)) = whole(&file);
+        let kept = kept(&file[..cut].to_vec());
+        if let Some(told) = gone_on(&file, &kept) {
+            prop_assert_eq!(told, (mark, all.len(), all.tokens()));
+        }
+    }
+
+    #[test]
+    fn whatever_was_kept_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Place::read::<Lines>(&bytes);
+    }
+}
+
+#[test]
+fn new_messages_are_added_and_the_newest_may_change() {
+    let old: Vec<(u8, u64)> = (0..40).map(|id| (id, 1)).collect();
+    let kept = kept(&text(&old));
+    let with = |more: &[(u8, u64)]| gone_on(&text(&[&old, more].concat()), &kept);
+    let sums = |told: Option<(u64, usize, Tokens)>| told.map(|(_, count, sum)| (count, sum.output));
+    assert_eq!(sums(with(&[])), Some((40, 40)));
+    assert_eq!(sums(with(&[(50, 5), (39, 7), (50, 6)])), Some((41, 39 + 7 + 6)));
+    assert_eq!(sums(with(&[(0, 7)])), None, "what that counted before is not known any more");
+}
+
+#[test]
+fn what_is_not_what_it_was_is_counted_anew() {
+    let lines: Vec<(u8, u64)> = (0..200).map(|id| (id, 1_000_000_000)).collect();
+    let file = [text(&lines), text(&lines), text(&lines)].concat();
+    let (kept, more) = (kept(&file), [file.clone(), b"new 1\n".to_vec()].concat());
+    assert!(gone_on(&more, &kept).is_some());
+    let spoiled = |at: usize| {
+        let mut other = more.clone();
+        other[at] ^= 1;
+        gone_on(&other, &kept)
+    };
+    assert_eq!(spoiled(0), None);
+    assert_eq!(spoiled(BEGINNING as usize - 1), None);
+    assert_eq!(spoiled(file.len() - END as usize), None);
+    assert_eq!(spoiled(file.len() - 1), None);
+    assert_eq!(gone_on(&file[..file.len() - 1].to_vec(), &kept), None, "it was cut");
+    assert_eq!(gone_on(&more[1..].to_vec(), &kept), None, "something before was taken out");
+    assert_eq!(gone_on(&more, &kept[1..]), None, "what was kept is damaged");
+}
