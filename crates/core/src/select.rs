@@ -136,14 +136,6 @@ fn attention(session: &Session) -> Reverse<Option<Reverse<StateName>>> {
 /// Leaves out a process that has named no session yet where one session is known to be all it may
 /// hold: that row says so already. Where `stays` says that such processes never name one, they stay.
 pub fn join_unnamed(sessions: &mut Vec<Session>, stays: impl Fn(&Session) -> bool) {
-    let suspects = |session: &Session| -> Vec<ProcKey> {
-        let facts = session.because.iter().filter(|because| because.rule == Rule::MayBeHeld);
-        let process = |because: &Because| match &because.source {
-            Source::Alive { process } => Some(process.clone()),
-            _ => None,
-        };
-        facts.filter_map(process).collect()
-    };
     let held: Vec<Vec<ProcKey>> = sessions.iter().map(suspects).collect();
     sessions.retain(|session| {
         let unnamed = session.id.is_none() && !stays(session);
@@ -153,6 +145,16 @@ pub fn join_unnamed(sessions: &mut Vec<Session>, stays: impl Fn(&Session) -> boo
         let mut may = held.iter().filter(|suspects| suspects.contains(process));
         !matches!((may.next(), may.next()), (Some(only), None) if only.len() == 1)
     });
+}
+
+/// Live processes that may have it loaded, where nobody can say.
+pub fn suspects(session: &Session) -> Vec<ProcKey> {
+    let facts = session.because.iter().filter(|because| because.rule == Rule::MayBeHeld);
+    let process = |because: &Because| match &because.source {
+        Source::Alive { process } => Some(process.clone()),
+        _ => None,
+    };
+    facts.filter_map(process).collect()
 }
 
 /// How a person names a session.
