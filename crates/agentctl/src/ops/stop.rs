@@ -93,7 +93,9 @@ pub(crate) fn stop_one(
         Some(words) => natively(here, agent, words, &session, manner)?,
         None => by_signal(agent, &session, manner)?,
     };
-    let after = ended_within(here, &session, manner.grace).unwrap_or_else(|| session.clone());
+    let all_ended = !deaths.is_empty() && deaths.iter().all(|death| death.survived.is_none());
+    let after = ended_within(here, &session, manner.grace);
+    let after = after.unwrap_or_else(|| if all_ended { ended(&session) } else { session.clone() });
     let asked = native.map(|words| Asked {
         call: format!("{} {}", agent.card().binary, words.join(" ")),
         process: session.process.clone(),
@@ -101,8 +103,15 @@ pub(crate) fn stop_one(
         after: after.state,
     });
     // It may have ended by itself in the last moment.
-    let ended = deaths.is_empty() && asked.is_none();
-    Ok(Certificate { asked, deaths, ..certificate(after, ended) })
+    let already = deaths.is_empty() && asked.is_none();
+    Ok(Certificate { asked, deaths, ..certificate(after, already) })
+}
+
+/// A session whose processes were all seen to end, and of which nothing is left to be read.
+fn ended(session: &Session) -> Session {
+    let (state, outcome) = (StateName::Stopped, Some("interrupted".to_owned()));
+    let status = state.status();
+    Session { live: false, state, status, outcome, reason: None, ..session.clone() }
 }
 
 /// The session once it has ended, or as it is after this time: what started its process, and ends

@@ -116,10 +116,26 @@ fn what_may_be_alive_is_not_passed_over() {
     );
     assert_eq!(stopped.stderr, told);
     assert!(!alone.has_ended(), "it was signalled on a suspicion");
-    home.run(&["stop", &alone.name()]);
+    assert_eq!(home.run(&["stop", &alone.name()]).code, Some(0));
     assert!(alone.has_ended());
     let nobody = home.run(&["stop", "--all"]);
     assert_eq!((nobody.code, nobody.stdout.as_str()), (Some(0), ""), "{nobody:#?}");
+}
+
+/// What named no session has no record: that it ended, the kernel says.
+#[test]
+fn who_named_no_session_is_told_as_stopped() {
+    for (more, signal) in [(vec![], "SIGTERM"), (vec!["--force"], "SIGKILL")] {
+        let home = Home::new();
+        let alone = home.stand_in();
+        let name = alone.name();
+        let stopped = home.run(&[&["stop", &*name, "--json"], more.as_slice()].concat());
+        assert_eq!(stopped.code, Some(0), "{stopped:#?}");
+        let one = &stopped.json()["stopped"][0];
+        let told = [&one["session"]["live"], &one["session"]["state"], &one["deaths"][0]["signal"]];
+        assert_eq!(told, [&json!(false), &json!("stopped"), &json!(signal)], "{one:#}");
+        assert!(alone.has_ended());
+    }
 }
 
 #[test]
