@@ -93,6 +93,12 @@ fn a_group_whose_receipt_is_lost_is_not_taken_for_empty() {
     let answer = stopped.json();
     assert_eq!((stopped.code, answer["problems"].as_array().map(Vec::len)), (Some(8), Some(1)));
     assert_eq!(agents.live(), [one]);
+    let path = answer["problems"][0]["path"].as_str().expect("a file").to_owned();
+    let compared = agents.home.run(&["compare", "g"]);
+    assert_eq!(compared.code, Some(8), "{compared:#?}");
+    let told = ["no session of group g in what could be read", &path];
+    assert!(told.iter().all(|told| compared.stderr.contains(told)), "{compared:#?}");
+    assert_eq!(agents.home.run(&["compare", "h"]).code, Some(8), "it may be in the same file");
 }
 
 /// Who may be alive is named with whoever may have it, and is not told as stopped; what is printed ends it.
