@@ -67,10 +67,9 @@ fn nonsense(agents: &Agents, session: &str) {
     let long = format!("{good}{}", " ".repeat(10 << 20));
     agents.home.write(format!("{LAUNCHES}/a.json"), long);
     agents.receipt("b", &agents.launched("b", session, json!({"schema": 2})));
-    agents.receipt("c", &agents.launched("c", session, json!({"at": days(30)})));
+    agents.receipt("c", &agents.launched("c", session, json!({"at": days(-30)})));
     agents.receipt("d", &agents.launched("d", session, json!({"agent": "claude"})));
     stop(agents, 1, session, json!({"schema": 2}));
-    stop(agents, 2, session, json!({"at": days(30)}));
     stop(agents, 3, session, json!({"at": days(-30)}));
     stop(agents, 4, session, json!({"agent": "claude"}));
     stop(agents, 5, session, json!({"much": " ".repeat(1 << 20)}));
@@ -191,7 +190,32 @@ fn a_receipt_of_a_living_process_stays() {
     }
     process.end();
     home.run(&["list"]);
-    assert_eq!(agents.files(), [""; 0]);
+    assert_eq!(agents.files(), ["launches/ahead.json", "launches/ahead.log"]);
+}
+
+/// How old it is that was written by a clock that was set back since, nobody can say: what was asked for is kept.
+#[test]
+fn a_clock_that_is_set_back_takes_nothing() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    home.claude(&id(1), &[prompt("Begin")]);
+    let more = json!({"at": days(2), "group": "g", "key": "k"});
+    agents.receipt("a", &agents.launched("a", &id(1), more));
+    home.write(format!("{LAUNCHES}/a.log"), "words");
+    let exit = json!({"schema": 1, "code": 7, "at": days(2)});
+    home.write(format!("{LAUNCHES}/a.exit"), exit.to_string());
+    stop(&agents, 7, &id(1), json!({"at": days(2)}));
+    let draft = home.write(format!("{LAUNCHES}/b.orders"), "{}");
+    let ahead = SystemTime::now() + Duration::from_secs(3600 * 48);
+    let draft = File::options().append(true).open(draft).expect("a file");
+    draft.set_modified(ahead).expect("a time");
+    agents.own();
+    let files = agents.files();
+    let listed = home.run(&["list", "--since", "all", "--group", "g", "--json"]).json();
+    let session = &listed["sessions"][0];
+    assert_eq!((&session["id"], &session["exit_code"]), (&json!(id(1)), &json!(7)), "{listed:#}");
+    assert_eq!(home.run(&["prune"]).code, Some(0));
+    assert_eq!(agents.files(), files);
 }
 
 /// Months of receipts go with one look, with all that belongs to them.
