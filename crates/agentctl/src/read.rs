@@ -56,7 +56,7 @@ pub(crate) fn dir(path: &Path) -> io::Result<Option<ReadDir>> {
 }
 
 /// The link because of which nothing is found there, if it is one.
-fn dangling(path: &Path) -> Option<&Path> {
+pub(crate) fn dangling(path: &Path) -> Option<&Path> {
     let there = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok())?;
     fs::metadata(there).is_err().then_some(there)
 }

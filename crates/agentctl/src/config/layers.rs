@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{Error, Kind},
     patience::{Patience, patience},
-    places,
+    places, read,
 };
 use agentctl_core::{
     proof::shell_word,
@@ -352,6 +352,13 @@ fn text(layer: Layer, path: &Path) -> Result<Option<(String, u32)>, String> {
     let flags = i32::try_from(flags.bits()).expect("flags are small");
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
+        // Whoever has his settings on a disk that is not there has not set nothing.
+        Err(why)
+            if why.kind() == NotFound
+                && let Some(link) = read::dangling(path) =>
+        {
+            return Err(format!("cannot be read: {} is a link that leads nowhere", link.display()));
+        }
         Err(why) if matches!(why.kind(), NotFound | NotADirectory) => return Ok(None),
         Err(why) => return Err(format!("cannot be read: {why}")),
     };
