@@ -164,7 +164,8 @@ pub enum Name {
     Id {
         /// The prefix.
         prefix: String,
-        /// The directory, where ids are unique only per directory.
+        /// The directory, where ids are unique only per directory; or the file that records it, where two stores
+        /// have one id of one directory.
         dir: Option<PathBuf>,
     },
     /// A process that has named no session.
@@ -203,7 +204,7 @@ impl Name {
                 session.pid == Some(*pid) || also
             }
             Self::Id { dir, .. } => {
-                let here = dir.is_none() || session.cwd == *dir;
+                let here = dir.is_none() || session.cwd == *dir || session.source == *dir;
                 session.id.as_deref().is_some_and(|id| self.fits(id)) && here
             }
         }

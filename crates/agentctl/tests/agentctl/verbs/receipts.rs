@@ -1,8 +1,8 @@
 //! Receipts that are broken, forged, old or of somebody else.
 
 use crate::home::{
-    ALL, Agents, GOOD_CLAUDE, Seen,
-    lines::{id, prompt},
+    ALL, Agents, GOOD_CLAUDE, PROJECT, Seen,
+    lines::{id, prompt, reply},
     receipts::{LAUNCHES, NOBODY, STOPS, boot, days},
 };
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -137,6 +137,38 @@ fn what_is_no_receipt_changes_no_answer() {
     stop(&agents, 8, &id(1), json!({}));
     agents.own();
     assert_eq!(home.seen(), Seen::good().and(id(1), "stopped"));
+}
+
+/// Two stores have one id of one directory: each is called by a name that leads to it alone.
+#[test]
+fn one_id_in_two_stores_is_told_apart_by_what_is_shown() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    home.claude(&id(1), &[prompt("First")]);
+    let second = [prompt("Second"), reply("done")];
+    let text: String = second.iter().map(|line| format!("{line}\n")).collect();
+    home.write(format!("{}/{}.jsonl", PROJECT.replace(".claude", ".other"), id(1)), text);
+    let stores = json!({"stores": [home.path(".other")]});
+    agents.receipt("a", &agents.launched("a", &id(7), stores));
+    agents.own();
+    let several = home.run(&["status", &id(1)]);
+    assert_eq!(several.code, Some(4), "{several:#?}");
+    let names: Vec<&str> = several
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split("  ").next())
+        .collect();
+    let states = names.iter().map(|name| {
+        let answer = home.run(&["status", name, "--json"]);
+        assert_eq!(answer.code, Some(0), "{answer:#?}");
+        let stopped = home.run(&["stop", name, "--json"]).json();
+        let session = answer.json()["session"].clone();
+        assert_eq!(stopped["stopped"][0]["session"]["source"], session["source"], "{stopped:#}");
+        session["state"].as_str().expect("a state").to_owned()
+    });
+    let mut states: Vec<String> = states.collect();
+    states.sort();
+    assert_eq!(states, ["died", "done"], "{several:#?}");
 }
 
 /// A receipt names a process for good: neither its pid in other hands nor another boot makes it live.
