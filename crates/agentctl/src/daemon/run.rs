@@ -104,8 +104,8 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
         sinks.push(mail::unknown());
         Config::default()
     });
-    for config::Note { path, text } in &config.notes {
-        shared.lasting(own(Some(path.clone()), text.clone()));
+    for note in &config.notes {
+        shared.lasting(own(Some(note.path.clone()), note.text()));
     }
     let (targets, problems) = notify::targets(&config);
     problems.into_iter().for_each(|problem: Problem| shared.lasting(problem));
