@@ -44,7 +44,7 @@ struct Told {
 
 /// Whoever has the lock.
 #[derive(Clone, Debug)]
-pub(super) struct Holder {
+pub(super) struct Keeper {
     /// Its process, by the kernel's word; none where that does not tell.
     pub(super) pid: Option<u32>,
     /// The file that it has locked.
@@ -54,7 +54,7 @@ pub(super) struct Holder {
     said: Option<Told>,
 }
 
-impl Holder {
+impl Keeper {
     fn of(state: &Path) -> Self {
         let path = state.join(NAME);
         let host = Native::new();
@@ -111,13 +111,13 @@ impl Lock {
         let until = Instant::now() + LOOKED;
         let dir = match locked(&dir, until) {
             Ok(()) => Some(dir),
-            Err(Errno::WOULDBLOCK) => return Err(taken(&Holder::of(state))),
+            Err(Errno::WOULDBLOCK) => return Err(taken(&Keeper::of(state))),
             Err(_) => None,
         };
         let file = lockable(&path).map_err(unwritable)?;
         match locked(&file, until) {
             Ok(()) => Ok(Self { dir, file, told: None }),
-            Err(Errno::WOULDBLOCK) => Err(taken(&Holder::of(state))),
+            Err(Errno::WOULDBLOCK) => Err(taken(&Keeper::of(state))),
             Err(why) => {
                 let why = io::Error::from(why);
                 Err(Error::new(Kind::Io, format!("cannot lock {}: {why}", path.display())))
@@ -165,8 +165,8 @@ impl Lock {
     }
 
     /// Who has it, if anybody has.
-    pub(super) fn holder(state: &Path) -> Option<Holder> {
-        Self::is_held(state).then(|| Holder::of(state))
+    pub(super) fn keeper(state: &Path) -> Option<Keeper> {
+        Self::is_held(state).then(|| Keeper::of(state))
     }
 
     /// Somebody has it.
@@ -204,8 +204,8 @@ fn within(mut file: &File) -> Option<Told> {
 }
 
 /// Somebody else is the daemon.
-fn taken(holder: &Holder) -> Error {
-    let who = holder.pid.map(|pid| format!(", as process {pid}")).unwrap_or_default();
+fn taken(keeper: &Keeper) -> Error {
+    let who = keeper.pid.map(|pid| format!(", as process {pid}")).unwrap_or_default();
     Error::new(Kind::Refused, format!("the daemon is running already{who}"))
         .hint("`agentctl daemon status` shows it; `agentctl daemon restart` replaces it")
 }
