@@ -56,7 +56,7 @@ pub(crate) fn dir(path: &Path) -> io::Result<Option<ReadDir>> {
 }
 
 /// The link because of which nothing is found there, if it is one.
-fn dangling(path: &Path) -> Option<&Path> {
+pub(crate) fn dangling(path: &Path) -> Option<&Path> {
     let there = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok())?;
     fs::metadata(there).is_err().then_some(there)
 }
@@ -76,10 +76,10 @@ pub(crate) fn is_ours(file: &File) -> io::Result<Metadata> {
     }
 }
 
-/// It is ours, and nobody has changed it for so long: a time ahead is as good as one long past.
+/// It is ours, and nobody has changed it for so long. Of a time ahead nobody can say: a clock was set back.
 pub(crate) fn is_left(path: &Path, now: Timestamp, since: SignedDuration) -> bool {
     let stat = fs::symlink_metadata(path).ok();
     let stat = stat.filter(|stat| !stat.is_dir() && stat.uid() == geteuid().as_raw());
     let at = stat.and_then(|stat| Timestamp::from_second(stat.mtime()).ok());
-    at.is_some_and(|at| now.duration_since(at).abs() > since)
+    at.is_some_and(|at| now.duration_since(at) > since)
 }

@@ -8,7 +8,7 @@ use rustix::{
 use serde::Serialize;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
-    io::{self, Write},
+    io::{self, Seek, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -88,15 +88,72 @@ pub(crate) fn whole(path: &Path, value: &impl Serialize) -> io::Result<()> {
 
 /// The same for one that may be longer; where it is longer still, the kind of the error is `FileTooLarge`.
 pub(crate) fn within(path: &Path, value: &impl Serialize, longest: u64) -> io::Result<()> {
-    by((path, longest), value, |draft| fs::rename(draft, path))
+    by(Room(None), (path, longest), value, |draft| fs::rename(draft, path))
 }
 
 /// The same for a file that must not be there yet: of many who try, one succeeds.
 pub(crate) fn fresh(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    by((path, LONGEST), value, |draft| {
-        fs::hard_link(draft, path)?;
-        fs::remove_file(draft)
-    })
+    Room(None).fresh(path, value)
+}
+
+/// Room on the disk for one small file that is to be written however full it is by then: a file without a name, which
+/// goes with its process. None where the file system has no such files, or no room by now.
+pub(crate) struct Room(Option<File>);
+
+impl Room {
+    /// Keeps some where this file will be.
+    pub(crate) fn keep(path: &Path) -> Self {
+        Self(path.parent().and_then(|dir| nameless(dir).ok()))
+    }
+
+    /// Writes a file as a whole.
+    pub(crate) fn whole(self, path: &Path, value: &impl Serialize) -> io::Result<()> {
+        by(self, (path, LONGEST), value, |draft| fs::rename(draft, path))
+    }
+
+    /// The same for a file that must not be there yet.
+    pub(crate) fn fresh(self, path: &Path, value: &impl Serialize) -> io::Result<()> {
+        by(self, (path, LONGEST), value, |draft| {
+            fs::hard_link(draft, path)?;
+            fs::remove_file(draft)
+        })
+    }
+
+    /// What was written into it, under the name of a draft.
+    #[cfg(target_os = "linux")]
+    fn draft(self, path: &Path, text: &[u8]) -> io::Result<PathBuf> {
+        use rustix::fs::{AtFlags, CWD, linkat};
+        use std::os::fd::AsRawFd;
+        let mut file = self.0.ok_or(io::ErrorKind::NotFound)?;
+        file.write_all(text).and_then(|()| file.set_len(text.len() as u64))?;
+        file.sync_all()?;
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let named = |draft: &Path| Ok(linkat(CWD, &*own, CWD, draft, AtFlags::SYMLINK_FOLLOW)?);
+        first_free(path, named).map(|(draft, ())| draft)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn draft(self, _: &Path, _: &[u8]) -> io::Result<PathBuf> {
+        drop(self.0);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// A file without a name that has its block already: what is written over it takes no other, unless the file system
+/// copies on each write.
+#[cfg(target_os = "linux")]
+fn nameless(dir: &Path) -> io::Result<File> {
+    const BLOCK: usize = 4096;
+    let flags = i32::try_from(OFlags::TMPFILE.bits()).expect("flags are small");
+    let mut file = OpenOptions::new().write(true).mode(0o600).custom_flags(flags).open(dir)?;
+    file.write_all(&[b' '; BLOCK])?;
+    file.rewind()?;
+    Ok(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Writes a file as a whole, for what may be lost without harm: a crash of the machine may leave any bytes.
@@ -117,6 +174,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn by(
+    room: Room,
     (path, longest): (&Path, u64),
     value: &impl Serialize,
     place: impl Fn(&Path) -> io::Result<()>,
@@ -127,8 +185,13 @@ fn by(
         let what = format!("it would be longer than {} KiB: use shorter words", longest >> 10);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
-    let (draft, mut file) = draft_of(path)?;
-    let written = file.write_all(&text).and_then(|()| file.sync_all());
+    let (draft, written) = match room.draft(path, &text) {
+        Ok(draft) => (draft, Ok(())),
+        Err(_) => {
+            let (draft, mut file) = draft_of(path)?;
+            (draft, file.write_all(&text).and_then(|()| file.sync_all()))
+        }
+    };
     let written = written.and_then(|()| place(&draft));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
@@ -147,10 +210,16 @@ fn settle(path: &Path) -> io::Result<()> {
 /// A new file beside that one. A process that was killed may have left one, and pids come back: that
 /// one is passed over, not told as a file that is there already.
 fn draft_of(path: &Path) -> io::Result<(PathBuf, File)> {
+    let make =
+        |draft: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft);
+    first_free(path, make)
+}
+
+fn first_free<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
     const TRIES: u32 = 1000;
     for number in 0..TRIES {
         let draft = path.with_extension(format!("{}-{number}.{DRAFT}", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft) {
+        match make(&draft) {
             Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
             made => return Ok((draft, made?)),
         }

@@ -20,8 +20,6 @@ pub const SCHEMA: u32 = 1;
 const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long one is kept that never got a session.
 const KEPT_NAMELESS: SignedDuration = SignedDuration::from_hours(24);
-/// How far a clock may have been set back since.
-const SET_BACK: SignedDuration = SignedDuration::from_hours(1);
 
 /// We started an agent, or asked its server for a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,8 +147,8 @@ impl Stopped {
     }
 }
 
-/// A time in the future is as good as one long past: no clock of ours wrote it.
+/// How old one is that is dated after now nobody can say, for a clock was set back: it stays until that moment has come.
+/// Only so many are kept anyhow.
 fn is_past(at: Timestamp, kept: SignedDuration, now: Timestamp) -> bool {
-    let age = now.duration_since(at);
-    age > kept || age < -SET_BACK
+    now.duration_since(at) > kept
 }

@@ -146,14 +146,6 @@ fn attention(session: &Session) -> Reverse<Option<Reverse<StateName>>> {
 /// Leaves out a process that has named no session yet where one session is known to be all it may
 /// hold: that row says so already. Where `stays` says that such processes never name one, they stay.
 pub fn join_unnamed(sessions: &mut Vec<Session>, stays: impl Fn(&Session) -> bool) {
-    let suspects = |session: &Session| -> Vec<ProcKey> {
-        let facts = session.because.iter().filter(|because| because.rule == Rule::MayBeHeld);
-        let process = |because: &Because| match &because.source {
-            Source::Alive { process } => Some(process.clone()),
-            _ => None,
-        };
-        facts.filter_map(process).collect()
-    };
     let held: Vec<Vec<ProcKey>> = sessions.iter().map(suspects).collect();
     sessions.retain(|session| {
         let unnamed = session.id.is_none() && !stays(session);
@@ -165,6 +157,16 @@ pub fn join_unnamed(sessions: &mut Vec<Session>, stays: impl Fn(&Session) -> boo
     });
 }
 
+/// Live processes that may have it loaded, where nobody can say.
+pub fn suspects(session: &Session) -> Vec<ProcKey> {
+    let facts = session.because.iter().filter(|because| because.rule == Rule::MayBeHeld);
+    let process = |because: &Because| match &because.source {
+        Source::Alive { process } => Some(process.clone()),
+        _ => None,
+    };
+    facts.filter_map(process).collect()
+}
+
 /// How a person names a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
@@ -172,7 +174,8 @@ pub enum Name {
     Id {
         /// The prefix.
         prefix: String,
-        /// The directory, where ids are unique only per directory.
+        /// The directory, where ids are unique only per directory; or the file that records it, where two stores
+        /// have one id of one directory.
         dir: Option<PathBuf>,
     },
     /// A process that has named no session.
@@ -211,7 +214,7 @@ impl Name {
                 session.pid == Some(*pid) || also
             }
             Self::Id { dir, .. } => {
-                let here = dir.is_none() || session.cwd == *dir;
+                let here = dir.is_none() || session.cwd == *dir || session.source == *dir;
                 session.id.as_deref().is_some_and(|id| self.fits(id)) && here
             }
         }

@@ -1,7 +1,7 @@
 //! The page: who was killed, when, with which agent running, and whether the truth held.
 
 use serde::Deserialize;
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 /// The agents of the full matrix, each with the command it is pinned as and how its version begins.
 /// OpenClaw has no process of ours: its gateway runs its sessions.
@@ -57,19 +57,21 @@ pub(super) struct Head {
 
 /// The whole page.
 pub(super) fn page(head: &Head, cells: &[Cell]) -> String {
-    let failed = cells.iter().filter(|cell| cell.failure.is_some()).count();
+    // One that was run twice is one cell.
+    let names = |cells: &mut dyn Iterator<Item = &Cell>| -> usize {
+        cells.map(|cell| cell.names().join("\n")).collect::<BTreeSet<String>>().len()
+    };
+    let ran = names(&mut cells.iter());
+    let failed = names(&mut cells.iter().filter(|cell| cell.failure.is_some()));
     let mut page = format!(
         "# Who may be killed, and when\n\n\
-         Made by `cargo xtask prove --full` on {}, {}, after commit {}: {} cells, {failed} failed.\n\n\
+         Made by `cargo xtask prove --full` on {}, {}, after commit {}: {ran} cells, {failed} failed.\n\n\
          In each cell an agent is launched with `--wait` and held at a step, and somebody is killed. \
          Then `list` must say what the kernel says (a process of the launch lives if and only if it is \
          listed, left-behind ones too, and what proves it holds), `locks` and a second launch must \
          agree with it, and once all have ended no receipt, lock or process may be left that is wrong. \
          A cell is SIGTERM / SIGKILL. How each is held: `crates/agentctl/tests/agentctl/kills`.\n\n",
-        head.date,
-        head.kernel,
-        head.commit,
-        cells.len(),
+        head.date, head.kernel, head.commit,
     );
     let names = head.versions.iter().map(|(agent, version)| format!("{agent} {version}"));
     let names: Vec<String> = names.map(|name| name.trim().to_owned()).collect();
@@ -89,10 +91,11 @@ pub(super) fn page(head: &Head, cells: &[Cell]) -> String {
 }
 
 fn outcome(cells: &[Cell], names: [&str; 4]) -> &'static str {
-    match cells.iter().find(|cell| cell.names() == names) {
-        Some(cell) if cell.failure.is_none() => "ok",
-        Some(_) => "**failed**",
-        None => "–",
+    let mut own = cells.iter().filter(|cell| cell.names() == names).peekable();
+    match (own.peek().is_some(), own.all(|cell| cell.failure.is_none())) {
+        (false, _) => "–",
+        (true, true) => "ok",
+        (true, false) => "**failed**",
     }
 }
 
@@ -134,6 +137,7 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, path::Path};
 
     fn cell(signal: &str, failure: Option<&str>) -> Cell {
         let [agent, victim, step] = ["codex", "Shim", "Tool"].map(str::to_owned);
@@ -155,6 +159,36 @@ mod tests {
         assert!(page.contains("| the shim | in a tool | ok / **failed** |\n"), "{page}");
         assert!(page.contains("| the shim | at exit | – / – |\n"), "{page}");
         assert!(page.ends_with("\n- codex, Shim, Tool, KILL: one \\| two\n"), "{page}");
+    }
+
+    /// One that failed once is not ok because it passed before.
+    #[test]
+    fn a_cell_that_was_run_twice_is_one() {
+        let (date, kernel, commit) = Default::default();
+        let versions = vec![("codex".to_owned(), "0.1".to_owned())];
+        let cells = [cell("TERM", None), cell("TERM", Some("one")), cell("KILL", None)];
+        let page = page(&Head { date, kernel, commit, versions }, &cells);
+        assert!(page.contains("2 cells, 1 failed"), "{page}");
+        assert!(page.contains("| the shim | in a tool | **failed** / ok |\n"), "{page}");
+    }
+
+    /// What is told of the last run is what its table shows.
+    #[test]
+    fn the_pages_tell_what_the_table_shows() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+        let read = |name: &str| fs::read_to_string(docs.join(name)).expect("our page");
+        let table = read("proof/kills.md");
+        let rows = table.lines().filter(|line| line.starts_with("| ")).skip(2);
+        let all: Vec<&str> = rows.flat_map(|row| row.split('|').skip(3)).collect();
+        let count = |word: &str| {
+            all.iter().flat_map(|cell| cell.split('/')).filter(|one| one.trim() == word).count()
+        };
+        let (good, bad) = (count("ok"), count("**failed**"));
+        let told = format!("{} cells, {bad} failed", good + bad);
+        assert!(table.contains(&format!(": {told}.")), "kills.md: {told}");
+        let overview = read("PROOF.md");
+        let row = overview.lines().find(|line| line.starts_with("| kills |"));
+        assert!(row.is_some_and(|row| row.contains(&format!("| {told} |"))), "PROOF.md: {told}");
     }
 
     #[test]

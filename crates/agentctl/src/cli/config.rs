@@ -27,7 +27,7 @@ pub(super) fn run(args: &Config) -> Outcome {
 pub(super) fn read(dir: Option<&Path>) -> Result<config::Config, Error> {
     let config = config::read(dir)?;
     for note in &config.notes {
-        view::warning(&format!("{}:{}", note.path.display(), note.text));
+        view::warning(&note.line());
     }
     Ok(config)
 }
@@ -56,7 +56,7 @@ fn show(args: &Show) -> Outcome {
         true => view::json(&wire::Config { schema: wire::SCHEMA, settings, problems })?,
         false => {
             for note in &config.notes {
-                view::warning(&format!("{}:{}", note.path.display(), note.text));
+                view::warning(&note.line());
             }
             view::config::settings(&settings, args.origin)?;
         }
@@ -69,7 +69,7 @@ pub(super) fn noted(notes: &[config::Note]) -> impl Iterator<Item = Problem> {
     notes.iter().map(|note| Problem {
         agent: "agentctl".to_owned(),
         path: Some(note.path.clone()),
-        message: note.text.trim_start().to_owned(),
+        message: note.text(),
     })
 }
 

@@ -167,14 +167,18 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
             view::note(&format!("it is over: {outcome}"));
         }
     }
-    let problems = if reused { Vec::new() } else { view::hooks::problems(&session) };
+    let mut problems = if reused { Vec::new() } else { view::hooks::problems(&session) };
+    let one = std::slice::from_ref(&session);
+    let unwitnessed = if what.wait { ops::wait::unwitnessed(here, one) } else { Vec::new() };
+    let is_known = unwitnessed.is_empty();
+    problems.extend(unwitnessed);
     if !what.json {
         view::problems(&problems);
     }
     let code = match what.wait && !super::wait::is_good(&session) {
         true => Kind::No.code(),
         // What is run at its end is told, and is no part of the answer.
-        false if is_uncreated(&session) && !reused => Kind::Problems.code(),
+        false if is_uncreated(&session) && !reused || !is_known => Kind::Problems.code(),
         false => 0,
     };
     if what.json {

@@ -5,6 +5,7 @@ use super::{
     run::Outcome,
 };
 use crate::{
+    error::Kind,
     ops::{self, Here, wait::Until},
     view,
 };
@@ -18,12 +19,16 @@ pub(super) fn run(here: &Here, args: Wait) -> Outcome {
         For::Waiting => Until::Waiting,
     };
     let ask = ops::wait::Ask { names: args.ids, until, any: args.any, timeout: args.timeout };
-    let waited = ops::wait::wait(here, &ask)?;
+    let mut waited = ops::wait::wait(here, &ask)?;
     let good = |session: &Session| until.is_met(session) && is_good(session);
     let all = match args.any {
         true => waited.sessions.iter().any(good),
         false => waited.sessions.iter().all(good),
     };
+    // Of a good end nobody is to be told where its exit code may have been another.
+    let unwitnessed = ops::wait::unwitnessed(here, &waited.sessions);
+    let is_known = unwitnessed.is_empty();
+    waited.problems.extend(unwitnessed);
     match args.json {
         true => view::json(&waited)?,
         false => {
@@ -31,7 +36,11 @@ pub(super) fn run(here: &Here, args: Wait) -> Outcome {
             view::problems(&waited.problems);
         }
     }
-    Ok(u8::from(!all))
+    Ok(match (all, is_known) {
+        (false, _) => Kind::No.code(),
+        (true, false) => Kind::Problems.code(),
+        (true, true) => 0,
+    })
 }
 
 /// It did not fail.

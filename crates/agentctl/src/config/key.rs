@@ -154,7 +154,33 @@ impl Key {
 
     /// What it is set to is nobody's business: variables for the agent are where people put their keys.
     pub(crate) fn is_secret(self) -> bool {
-        matches!(self, Self::WebhookSecret | Self::Env)
+        match self {
+            Self::WebhookSecret | Self::Env => true,
+            Self::Agent
+            | Self::Model
+            | Self::Permission
+            | Self::Timeout
+            | Self::MaxCost
+            | Self::MaxTokens
+            | Self::MaxTurns
+            | Self::IdleTimeout
+            | Self::OnBudget
+            | Self::Group
+            | Self::Labels
+            | Self::Steerable
+            | Self::Cwd
+            | Self::OnCreate
+            | Self::OnComplete
+            | Self::HookTimeout
+            | Self::Trust
+            | Self::WebhookUrl
+            | Self::WebhookFilter
+            | Self::WebhookFormat
+            | Self::Desktop
+            | Self::DesktopFilter
+            | Self::MetricsAddr
+            | Self::MetricsRemote => false,
+        }
     }
 
     /// It is one of a webhook's, of which there may be several.

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{Error, Kind},
     patience::{Patience, patience},
-    places,
+    places, read,
 };
 use agentctl_core::{
     proof::shell_word,
@@ -57,8 +57,25 @@ pub(crate) struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) path: PathBuf,
-    /// The place in it and what is there, or a space and what is said of the whole.
-    pub(crate) text: String,
+    /// The line, and perhaps the column; none where the whole file is meant.
+    place: Option<String>,
+    what: String,
+}
+
+impl Note {
+    /// What there is to tell, with its place in the file.
+    pub(crate) fn text(&self) -> String {
+        match &self.place {
+            Some(place) => format!("{place}: {}", self.what),
+            None => self.what.clone(),
+        }
+    }
+
+    /// The same, with the file.
+    pub(crate) fn line(&self) -> String {
+        let gap = if self.place.is_some() { "" } else { " " };
+        format!("{}:{gap}{}", self.path.display(), self.text())
+    }
 }
 
 /// What holds where something is launched.
@@ -224,7 +241,7 @@ impl Sources<'_> {
             return looked.seen(Layer::Project, &path, FileState::Absent, None);
         };
         if !project::is_heard(&path, dir) {
-            looked.note(&path, " it belongs to another user, and is ignored".to_owned());
+            looked.note(&path, None, "it belongs to another user, and is ignored");
             return looked.seen(Layer::Project, &path, FileState::Ignored, None);
         }
         let trust = looked.config.folders(Key::Trust, self.home.as_deref());
@@ -236,7 +253,9 @@ impl Sources<'_> {
             let place = format!("{}:", path.display());
             for what in looked.wrong.split_off(before) {
                 let what = what.strip_prefix(&place).unwrap_or(&what);
-                looked.note(&path, format!("{what}; it is ignored"));
+                let (place, what) = what.split_once(' ').unwrap_or((what, ""));
+                let place = place.strip_suffix(':').map(str::to_owned);
+                looked.note(&path, place, &format!("{what}; it is ignored"));
             }
         }
         let Some(mut content) = content else { return };
@@ -251,15 +270,15 @@ impl Sources<'_> {
             .partition(|entry| matches!(entry.key.project(), Project::MayNot(_)));
         for entry in never {
             let Project::MayNot(why) = entry.key.project() else { continue };
-            let line = entry.line.unwrap_or_default();
+            let line = entry.line.map(|line| line.to_string());
             let name = entry.key.full_name(entry.part.as_deref());
-            looked.note(&path, format!("{line}: {name} is ignored: {why}"));
+            looked.note(&path, line, &format!("{name} is ignored: {why}"));
         }
         if let Some(first) = untrusted.first() {
-            let line = first.line.unwrap_or_default();
+            let line = first.line.map(|line| line.to_string());
             let names: Vec<&str> = untrusted.iter().map(|entry| entry.key.name()).collect();
             let why = self.untrusted(&path);
-            looked.note(&path, format!("{line}: ignored: {}: {why}", names.join(", ")));
+            looked.note(&path, line, &format!("ignored: {}: {why}", names.join(", ")));
         }
         content.entries = may;
         looked.add(Layer::Project, &path, content);
@@ -275,8 +294,8 @@ impl Sources<'_> {
 }
 
 impl Looked {
-    fn note(&mut self, path: &Path, text: String) {
-        self.config.notes.push(Note { path: path.to_owned(), text });
+    fn note(&mut self, path: &Path, place: Option<String>, what: &str) {
+        self.config.notes.push(Note { path: path.to_owned(), place, what: what.to_owned() });
     }
 
     fn seen(&mut self, layer: Layer, path: &Path, state: FileState, message: Option<String>) {
@@ -311,7 +330,10 @@ impl Looked {
             true => legacy::parse(&text),
             false => file::parse(&text),
         };
-        self.note_if_open(layer, (path, mode), &content);
+        // What a project or an administrator sets is meant for others.
+        if layer == Layer::User && mode & 0o044 != 0 {
+            self.note_secret(path, &content);
+        }
         let told = |one: &Remark| format!("{}:{}: {}", one.line, one.column, one.what);
         let wrong: Vec<String> = content.wrong.iter().map(told).collect();
         let state = if wrong.is_empty() { FileState::Read } else { FileState::Wrong };
@@ -320,20 +342,19 @@ impl Looked {
         Some(content)
     }
 
-    /// Notes that others may read a secret. What a project or an administrator sets is meant for others.
-    fn note_if_open(&mut self, layer: Layer, (path, mode): (&Path, u32), content: &Content) {
-        let secret = content.entries.iter().find(|entry| entry.key.is_secret());
-        let Some(secret) = secret.filter(|_| layer == Layer::User && mode & 0o044 != 0) else {
+    /// Notes that others may read a secret, if one is in it.
+    fn note_secret(&mut self, path: &Path, content: &Content) {
+        let Some(secret) = content.entries.iter().find(|entry| entry.key.is_secret()) else {
             return;
         };
         let (name, word) = (secret.key.name(), shell_word(&path.to_string_lossy()));
         let what = format!("others may read it, and {name} is a secret: `chmod 600 {word}`");
-        self.note(path, format!(" {what}"));
+        self.note(path, None, &what);
     }
 
     fn add(&mut self, layer: Layer, path: &Path, content: Content) {
         for one in content.unknown {
-            self.note(path, format!("{}: {}", one.line, one.what));
+            self.note(path, Some(one.line.to_string()), &one.what);
         }
         for Entry { key, part, value, line } in content.entries {
             let origin = Origin { layer, path: Some(path.to_owned()), line, variable: None };
@@ -352,6 +373,13 @@ fn text(layer: Layer, path: &Path) -> Result<Option<(String, u32)>, String> {
     let flags = i32::try_from(flags.bits()).expect("flags are small");
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
+        // Whoever has his settings on a disk that is not there has not set nothing.
+        Err(why)
+            if why.kind() == NotFound
+                && let Some(link) = read::dangling(path) =>
+        {
+            return Err(format!("cannot be read: {} is a link that leads nowhere", link.display()));
+        }
         Err(why) if matches!(why.kind(), NotFound | NotADirectory) => return Ok(None),
         Err(why) => return Err(format!("cannot be read: {why}")),
     };

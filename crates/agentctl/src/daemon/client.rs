@@ -1,6 +1,6 @@
 //! The other end of the socket, for the commands that look after the daemon.
 
-use super::{lock::Holder, rpc::Version};
+use super::{lock::Keeper, rpc::Version};
 use crate::host::{Grip, dial, key_of, other_end};
 use serde_json::{Value, json};
 use std::{
@@ -29,10 +29,10 @@ pub(super) struct Client {
 impl Client {
     /// Calls the daemon that has the lock. It is the one that listens there: it says its pid on the socket, and the
     /// kernel says the same of the socket and of the lock.
-    pub(super) fn connect(holder: &Holder) -> io::Result<Self> {
+    pub(super) fn connect(keeper: &Keeper) -> io::Result<Self> {
         let mut last = None;
-        for socket in holder.sockets() {
-            match Self::call(socket, holder) {
+        for socket in keeper.sockets() {
+            match Self::call(socket, keeper) {
                 Ok(client) => return Ok(client),
                 // Of the usual place, where anybody may have written the other.
                 Err(why) => last = Some(why),
@@ -41,7 +41,7 @@ impl Client {
         Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }
 
-    fn call(socket: &Path, holder: &Holder) -> io::Result<Self> {
+    fn call(socket: &Path, keeper: &Keeper) -> io::Result<Self> {
         let stream = dial(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -55,7 +55,7 @@ impl Client {
                 format!("process {} answers for process {}", listens.unwrap_or(0), version.pid);
             return Err(io::Error::other(why));
         }
-        if !holder.is(version.pid) {
+        if !keeper.is(version.pid) {
             let why = format!("process {} listens there, and has no lock", version.pid);
             return Err(io::Error::other(why));
         }

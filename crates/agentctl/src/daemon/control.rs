@@ -1,7 +1,11 @@
 //! Starts and ends the daemon, and says how it is. That it runs, the kernel's lock says and nothing else.
 
 use super::{
-    PROTOCOL, VERSION, client::Client, figures::Figures, install, lock::Holder, lock::Lock,
+    PROTOCOL, VERSION,
+    client::Client,
+    figures::Figures,
+    install,
+    lock::{Keeper, Lock},
 };
 use crate::{
     error::{Error, Kind},
@@ -66,11 +70,11 @@ pub(crate) fn status() -> Result<Daemon, Error> {
         watches: Vec::new(),
         problems: Vec::new(),
     };
-    let Some(holder) = Lock::holder(&state) else { return Ok(nobody) };
-    let socket = holder.socket().map(Path::to_owned);
-    let running = Daemon { running: true, pid: holder.pid, socket, ..nobody };
+    let Some(keeper) = Lock::keeper(&state) else { return Ok(nobody) };
+    let socket = keeper.socket().map(Path::to_owned);
+    let running = Daemon { running: true, pid: keeper.pid, socket, ..nobody };
     let trouble = |message: String| Problem { agent: "agentctl".to_owned(), path: None, message };
-    let mut client = match Client::connect(&holder) {
+    let mut client = match Client::connect(&keeper) {
         Ok(client) => client,
         Err(why) => {
             let silent = trouble(format!("the daemon does not answer: {why}"));
@@ -88,10 +92,9 @@ pub(crate) fn status() -> Result<Daemon, Error> {
     });
     problems.extend(difference(&version.version, version.protocol).map(trouble));
     // Looked at anew: one that begins is called before it has written where it is.
-    let now = Lock::holder(&state);
-    problems.extend(now.and_then(|now| Some((now.damage(version.pid)?, now.path))).map(
-        |(message, path)| Problem { agent: "agentctl".to_owned(), path: Some(path), message },
-    ));
+    let now = Lock::keeper(&state);
+    let damage = now.and_then(|now| Some((now.damage(version.pid)?, now.path)));
+    problems.extend(damage.map(|(why, path)| Problem { path: Some(path), ..trouble(why) }));
     Ok(Daemon {
         pid: Some(version.pid),
         version: Some(version.version),
@@ -164,8 +167,8 @@ fn begin(state: &Path, portable: bool, figures: Option<Figures>) -> Result<Optio
     let began = Instant::now();
     loop {
         let pid = child.id();
-        let own = Lock::holder(state).filter(|holder| holder.is(pid));
-        let answered = own.and_then(|holder| Client::connect(&holder).ok());
+        let own = Lock::keeper(state).filter(|keeper| keeper.is(pid));
+        let answered = own.and_then(|keeper| Client::connect(&keeper).ok());
         if answered.is_some_and(|client| client.version.watches || began.elapsed() > FIRST) {
             return status().map(Some);
         }
@@ -190,12 +193,12 @@ fn answers(state: &Path, until: Instant) -> Result<Option<Daemon>, Error> {
 }
 
 /// The same, to ask more. One that begins or ends does not answer for a moment.
-fn reached(state: &Path, until: Instant) -> Result<Option<(Holder, Client)>, Error> {
+fn reached(state: &Path, until: Instant) -> Result<Option<(Keeper, Client)>, Error> {
     loop {
-        let Some(holder) = Lock::holder(state) else { return Ok(None) };
-        match Client::connect(&holder) {
-            Ok(client) => return Ok(Some((holder, client))),
-            Err(why) if Instant::now() > until => return Err(silent(&holder, &why)),
+        let Some(keeper) = Lock::keeper(state) else { return Ok(None) };
+        match Client::connect(&keeper) {
+            Ok(client) => return Ok(Some((keeper, client))),
+            Err(why) if Instant::now() > until => return Err(silent(&keeper, &why)),
             Err(_) => thread::sleep(TICK),
         }
     }
@@ -205,11 +208,11 @@ fn ended() -> Error {
     Error::new(Kind::Io, "the daemon ended meanwhile").hint("start it again")
 }
 
-fn silent(holder: &Holder, why: &io::Error) -> Error {
-    let who = holder.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
-    let way = match holder.pid {
+fn silent(keeper: &Keeper, why: &io::Error) -> Error {
+    let who = keeper.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
+    let way = match keeper.pid {
         Some(_) => "see what that process is, and kill it yourself".to_owned(),
-        None => format!("`fuser {}` may name it; kill it yourself", holder.path.display()),
+        None => format!("`fuser {}` may name it; kill it yourself", keeper.path.display()),
     };
     Error::new(Kind::TimedOut, format!("the daemon{who} runs and does not answer: {why}"))
         .hint(format!("it loses nothing if it is killed: {way}"))
@@ -230,12 +233,12 @@ fn not_started(why: &str, log: &Path, before: u64) -> Error {
 /// Asks it to end, and waits until that very process has.
 pub(crate) fn stop() -> Result<Ended, Error> {
     let state = places::known_state()?;
-    let Some((holder, mut client)) = reached(&state, Instant::now() + PATIENCE)? else {
+    let Some((keeper, mut client)) = reached(&state, Instant::now() + PATIENCE)? else {
         return Ok(Ended::Nobody);
     };
     let pid = client.version.pid;
     match client.ask("stop") {
-        Err(why) if !is_gone(&why) => return Err(silent(&holder, &why)),
+        Err(why) if !is_gone(&why) => return Err(silent(&keeper, &why)),
         Ok(_) | Err(_) => {} // it may be gone before it was heard
     }
     let began = Instant::now();
@@ -247,7 +250,7 @@ pub(crate) fn stop() -> Result<Ended, Error> {
         };
     }
     // Where the kernel tells no pids, the lock says when it is gone.
-    while Lock::holder(&state).is_some_and(|holder| holder.is(pid)) {
+    while Lock::keeper(&state).is_some_and(|keeper| keeper.is(pid)) {
         if began.elapsed() > PATIENCE {
             return Err(lives(pid));
         }
@@ -269,7 +272,7 @@ fn lives(pid: u32) -> Error {
 /// Ends it if it runs, and starts it. Whoever has a supervisor stays in its hands.
 pub(crate) fn restart(portable: bool, figures: Option<Figures>) -> Result<Started, Error> {
     let state = places::known_state()?;
-    let client = Lock::holder(&state).and_then(|holder| Client::connect(&holder).ok());
+    let client = Lock::keeper(&state).and_then(|keeper| Client::connect(&keeper).ok());
     if let Some(version) = client.map(|client| client.version).filter(|told| told.supervised) {
         if figures.is_some() {
             let what = "the daemon is started by its supervisor, without --metrics-addr";

@@ -1,7 +1,8 @@
 //! One daemon for one directory of state: a kernel lock, given back by whoever dies.
 //!
-//! What is in the file only says where to look: anybody who may write there may have spoiled it. That somebody runs, and
-//! who, the lock alone says.
+//! The lock is on the directory itself, which nobody removes without all that is in it. That somebody runs, and who, it
+//! alone says; a file in it says where to look, and anybody who may write there may have spoiled or removed that. It is
+//! locked too: for daemons of earlier versions, and where a file system has no locks on directories.
 
 use super::VERSION;
 use crate::{
@@ -43,7 +44,7 @@ struct Told {
 
 /// Whoever has the lock.
 #[derive(Clone, Debug)]
-pub(super) struct Holder {
+pub(super) struct Keeper {
     /// Its process, by the kernel's word; none where that does not tell.
     pub(super) pid: Option<u32>,
     /// The file that it has locked.
@@ -53,15 +54,16 @@ pub(super) struct Holder {
     said: Option<Told>,
 }
 
-impl Holder {
-    fn of(state: &Path, file: &File) -> Self {
+impl Keeper {
+    fn of(state: &Path) -> Self {
         let path = state.join(NAME);
-        let holders = Native::new().lockers(&path).unwrap_or_default();
-        let pid = match holders.as_slice() {
+        let host = Native::new();
+        let only = |path: &Path| match host.lockers(path).unwrap_or_default().as_slice() {
             [only] => Some(*only),
             _ => None,
         };
-        Self { pid, path, usual: places::socket(state), said: within(file) }
+        let said = read::open(&path).ok().and_then(|file| within(&file));
+        Self { pid: only(state).or_else(|| only(&path)), path, usual: places::socket(state), said }
     }
 
     /// It is this process: by the kernel's word, and by the file's only where the kernel has none.
@@ -83,13 +85,16 @@ impl Holder {
     /// What is wrong with what stands in the file, where this process wrote it.
     pub(super) fn damage(&self, by: u32) -> Option<String> {
         let own = self.said.as_ref().is_some_and(|said| said.pid == by);
-        let what = "what the daemon wrote there was changed; it writes it anew within seconds";
+        let what =
+            "what the daemon wrote there was changed or removed; it writes it anew within seconds";
         (self.is(by) && !own).then(|| what.to_owned())
     }
 }
 
 /// The lock; it goes with this value, or with the process.
 pub(super) struct Lock {
+    /// None where the file system locks no directories.
+    dir: Option<File>,
     file: File,
     told: Option<Told>,
 }
@@ -98,23 +103,24 @@ impl Lock {
     /// Takes it, or says who has it.
     pub(super) fn take(state: &Path) -> Result<Self, Error> {
         let path = state.join(NAME);
-        let file = make_dir(state).and_then(|()| lockable(&path)).map_err(|why| {
+        let unwritable = |why: io::Error| {
             Error::new(Kind::Io, format!("cannot write {}: {why}", path.display()))
                 .hint("make it writable for you, or set AGENTCTL_HOME")
-        })?;
-        let began = Instant::now();
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { file, told: None }),
-                Err(Errno::WOULDBLOCK) if began.elapsed() < LOOKED => thread::sleep(TICK),
-                Err(Errno::WOULDBLOCK) => return Err(taken(&Holder::of(state, &file))),
-                Err(why) => {
-                    let why = io::Error::from(why);
-                    return Err(Error::new(
-                        Kind::Io,
-                        format!("cannot lock {}: {why}", path.display()),
-                    ));
-                }
+        };
+        let dir = make_dir(state).and_then(|()| File::open(state)).map_err(unwritable)?;
+        let until = Instant::now() + LOOKED;
+        let dir = match locked(&dir, until) {
+            Ok(()) => Some(dir),
+            Err(Errno::WOULDBLOCK) => return Err(taken(&Keeper::of(state))),
+            Err(_) => None,
+        };
+        let file = lockable(&path).map_err(unwritable)?;
+        match locked(&file, until) {
+            Ok(()) => Ok(Self { dir, file, told: None }),
+            Err(Errno::WOULDBLOCK) => Err(taken(&Keeper::of(state))),
+            Err(why) => {
+                let why = io::Error::from(why);
+                Err(Error::new(Kind::Io, format!("cannot lock {}: {why}", path.display())))
             }
         }
     }
@@ -126,9 +132,17 @@ impl Lock {
         self.write()
     }
 
-    /// Says it again where somebody has changed it since.
-    pub(super) fn mend(&mut self) -> io::Result<bool> {
-        let changed = self.told.is_some() && within(&self.file) != self.told;
+    /// Says it again where somebody has changed or removed it since. An error of the kind `WouldBlock` is that
+    /// somebody else has the lock on what lies there now.
+    pub(super) fn mend(&mut self, state: &Path) -> io::Result<bool> {
+        let path = state.join(NAME);
+        let moved = !is_same(&path, &self.file);
+        if moved {
+            let file = lockable(&path)?;
+            flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+            self.file = file;
+        }
+        let changed = self.told.is_some() && (moved || within(&self.file) != self.told);
         if changed {
             self.write()?;
         }
@@ -142,29 +156,44 @@ impl Lock {
         self.file.write_all(&text)
     }
 
-    /// It is still the lock that others look at: whoever removes its file makes room for a second daemon.
+    /// It is still the lock that others look at: whoever removes the directory makes room for a second daemon.
     pub(super) fn is_found(&self, state: &Path) -> bool {
-        let name = |stat: fs::Metadata| (stat.dev(), stat.ino());
-        let found = fs::metadata(state.join(NAME)).map(name).ok();
-        found.is_some() && found == self.file.metadata().map(name).ok()
+        match &self.dir {
+            Some(dir) => is_same(state, dir),
+            None => is_same(&state.join(NAME), &self.file),
+        }
     }
 
     /// Who has it, if anybody has.
-    pub(super) fn holder(state: &Path) -> Option<Holder> {
-        held(state).map(|file| Holder::of(state, &file))
+    pub(super) fn keeper(state: &Path) -> Option<Keeper> {
+        Self::is_held(state).then(|| Keeper::of(state))
     }
 
     /// Somebody has it.
     pub(super) fn is_held(state: &Path) -> bool {
-        held(state).is_some()
+        let held = |file: io::Result<File>| {
+            let lock = |file| flock(file, FlockOperation::NonBlockingLockShared);
+            file.is_ok_and(|file| lock(file) == Err(Errno::WOULDBLOCK))
+        };
+        held(File::open(state)) || held(read::open(&state.join(NAME)))
     }
 }
 
-/// The file, if somebody has locked it.
-fn held(state: &Path) -> Option<File> {
-    let file = read::open(&state.join(NAME)).ok()?;
-    let held = flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK);
-    held.then_some(file)
+/// Locks it, though somebody may look at it meanwhile.
+fn locked(file: &File, until: Instant) -> Result<(), Errno> {
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::sleep(TICK),
+            done => return done,
+        }
+    }
+}
+
+/// What lies there is what is open.
+fn is_same(path: &Path, open: &File) -> bool {
+    let name = |stat: fs::Metadata| (stat.dev(), stat.ino());
+    let found = fs::metadata(path).map(name).ok();
+    found.is_some() && found == open.metadata().map(name).ok()
 }
 
 fn within(mut file: &File) -> Option<Told> {
@@ -175,8 +204,8 @@ fn within(mut file: &File) -> Option<Told> {
 }
 
 /// Somebody else is the daemon.
-fn taken(holder: &Holder) -> Error {
-    let who = holder.pid.map(|pid| format!(", as process {pid}")).unwrap_or_default();
+fn taken(keeper: &Keeper) -> Error {
+    let who = keeper.pid.map(|pid| format!(", as process {pid}")).unwrap_or_default();
     Error::new(Kind::Refused, format!("the daemon is running already{who}"))
         .hint("`agentctl daemon status` shows it; `agentctl daemon restart` replaces it")
 }

@@ -90,7 +90,7 @@ pub(crate) fn run(manner: Manner) -> Result<(), Error> {
             let _ = fs::remove_file(&socket);
             shared.log.say("ends, as it was told");
         }
-        Why::Replaced => shared.log.say("ends, as its lock was removed: another one may run"),
+        Why::Replaced => shared.log.say("ends, as its lock is another's: another one may run"),
     }
     Ok(())
 }
@@ -104,8 +104,8 @@ fn sinks(shared: &Arc<Shared>, state: &Path, asked: Option<Figures>) -> Result<V
         sinks.push(mail::unknown());
         Config::default()
     });
-    for config::Note { path, text } in &config.notes {
-        shared.lasting(own(Some(path.clone()), text.clone()));
+    for note in &config.notes {
+        shared.lasting(own(Some(note.path.clone()), note.text()));
     }
     let (targets, problems) = notify::targets(&config);
     problems.into_iter().for_each(|problem: Problem| shared.lasting(problem));
@@ -157,8 +157,13 @@ fn attend(shared: &Shared, lock: &mut Lock, state: &Path) -> Why {
             why = Why::Replaced;
             break;
         }
-        if lock.mend().unwrap_or(false) {
-            shared.log.say("somebody changed what is in the lock: written anew");
+        match lock.mend(state) {
+            Ok(true) => shared.log.say("somebody changed what is in the lock: written anew"),
+            Err(failed) if failed.kind() == io::ErrorKind::WouldBlock => {
+                why = Why::Replaced;
+                break;
+            }
+            Ok(false) | Err(_) => {} // whoever asks for the status is told
         }
         if watched.is_some() && shared.is_well(HANGS) {
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);

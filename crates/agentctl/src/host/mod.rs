@@ -39,6 +39,6 @@ pub(crate) use peer::{dial, other_end};
 use pidfd::Handle;
 pub(crate) use portable::Portable;
 pub(crate) use put_off::PutOff;
-pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, one};
+pub(crate) use receipts::{LAUNCHES, Receipts, STOPS, is_watched, one};
 pub(crate) use servers::Patience;
 pub(crate) use watch::{Change, Part, Reach, Watch};

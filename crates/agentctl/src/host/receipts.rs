@@ -209,7 +209,7 @@ impl Receipts {
 }
 
 /// The agent's parent holds on to the log as long as it lives.
-fn is_watched(log: &Path) -> bool {
+pub(crate) fn is_watched(log: &Path) -> bool {
     let lock = |log| flock(log, FlockOperation::NonBlockingLockShared);
     read::open(log).is_ok_and(|log| lock(log) == Err(Errno::WOULDBLOCK))
 }

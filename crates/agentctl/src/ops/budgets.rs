@@ -242,7 +242,12 @@ fn take(state: &Path, id: &str) -> Result<Option<Held>, Error> {
             let what = format!("budget {id} was crossed, and is being acted on, or changed");
             Error::new(Kind::Refused, what).hint("`agentctl budget list` says what came of it")
         }
-        _ => unwritable(&budgets::folder(state), &why),
+        _ => {
+            let file = budgets::folder(state).join(format!("{id}.json"));
+            let what = format!("cannot read {}: {why}", file.display());
+            Error::new(Kind::Unreadable, what)
+                .hint("what is set there is not kept: mend or remove it, and set the budget anew")
+        }
     })
 }
 

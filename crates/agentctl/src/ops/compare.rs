@@ -3,6 +3,7 @@
 use super::{
     Here,
     diff::{self, Extent},
+    exact::said,
     observe,
 };
 use crate::error::{Error, Kind};
@@ -20,11 +21,7 @@ use jiff::Timestamp;
 pub(crate) fn compare(here: &Here, group: &str) -> Result<Comparison, Error> {
     let ids = ids(here, group);
     if ids.is_empty() {
-        return Err(Error::new(
-            Kind::NoSession,
-            format!("no session of group {}", one_line(group)),
-        )
-        .hint("`agentctl list -a` shows sessions; groups are known for 7 days after they end"));
+        return Err(nobody(group, observe::lost(here.host().lost())));
     }
     let (mut rows, mut problems) = (Vec::new(), Vec::new());
     for one in ids {
@@ -45,6 +42,21 @@ pub(crate) fn compare(here: &Here, group: &str) -> Result<Comparison, Error> {
     problems.dedup();
     rows.sort_by_key(|row| row.session.started_at);
     Ok(Comparison { schema: SCHEMA, group: group.to_owned(), rows, problems })
+}
+
+/// Who is in a group is written in receipts alone: what is lost may have told.
+fn nobody(group: &str, lost: impl Iterator<Item = Problem>) -> Error {
+    let lines: Vec<String> = lost.map(|problem| format!("  {}", said(&problem))).collect();
+    let what = format!("no session of group {}", one_line(group));
+    match lines.is_empty() {
+        true => Error::new(Kind::NoSession, what)
+            .hint("`agentctl list -a` shows sessions; groups are known for 7 days after they end"),
+        false => {
+            let lines = lines.join("\n");
+            let what = format!("{what} in what could be read, and not all could:\n{lines}");
+            Error::new(Kind::Unreadable, what).hint("`agentctl list -a` shows sessions")
+        }
+    }
 }
 
 /// The sessions that were launched in a group: each by its agent and its id.

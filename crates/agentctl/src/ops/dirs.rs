@@ -36,7 +36,7 @@ impl Claimed {
     pub(super) fn take(here: &Here, claim: &Claim<'_>) -> Result<Self, Error> {
         let root = root(claim.dir);
         let claimed = Self::alone(&root, claim)?;
-        is_free(here, &root, claim).map(|()| claimed)
+        free(here, claim.state, &root, claim.sharing).map(|()| claimed)
     }
 
     /// Claims a directory, whoever works in it.
@@ -92,9 +92,14 @@ impl Claimed {
 }
 
 /// Nobody locked it, and nobody works in it who is in the way.
-pub(super) fn is_free(here: &Here, root: &Path, claim: &Claim<'_>) -> Result<(), Error> {
-    let found = locks::all(here, claim.state, Some(root))?;
-    match locks::in_the_way(&found.locks, root, claim.sharing) {
+pub(super) fn free(
+    here: &Here,
+    state: &Path,
+    root: &Path,
+    sharing: policy::Sharing,
+) -> Result<(), Error> {
+    let found = locks::all(here, state, Some(root))?;
+    match locks::in_the_way(&found.locks, root, sharing) {
         None => Ok(()),
         Some(lock) => Err(locks::refusal(&lock)),
     }

@@ -11,7 +11,7 @@ pub(crate) use tree::{Place, Source, Wanted};
 
 use super::{
     Here, budgets,
-    dirs::{Claim, Claimed, is_free, root, unwritable},
+    dirs::{Claim, Claimed, free, root, unwritable},
     observe::environment,
     status::{status, transcript},
 };
@@ -102,7 +102,8 @@ pub(crate) fn dry(here: &Here, ask: &Ask) -> Result<DryRun, Error> {
     planned(here, ask)
 }
 
-/// Whatever would refuse a launch refuses it here, but for who launches at this very moment. Nothing is written.
+/// What stands in the way of a launch there, but for who launches at this very moment; what is wrong with its program or
+/// its words `planned` tells. Nothing is written.
 fn would_launch(here: &Here, ask: &Ask) -> Result<(), Error> {
     can_be_kept(ask)?;
     let state = places::known_state()?;
@@ -116,8 +117,7 @@ fn would_launch(here: &Here, ask: &Ask) -> Result<(), Error> {
         Place::Given | Place::Made(_) => ask.cwd.clone(),
         Place::Wanted(wanted) => wanted.planned(ask)?.cwd,
     };
-    let claim = Claim { state: &state, dir: &dir, sharing: ask.sharing(), who: "" };
-    is_free(here, &root(&dir), &claim)
+    free(here, &state, &root(&dir), ask.sharing())
 }
 
 fn planned(here: &Here, ask: &Ask) -> Result<DryRun, Error> {

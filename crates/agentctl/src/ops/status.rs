@@ -175,7 +175,7 @@ fn fits(name: &Name, candidate: &Candidate) -> bool {
 fn named(text: &str) -> Result<Name, Error> {
     let name = Name::parse(text).ok_or_else(|| {
         Error::new(Kind::Usage, format!("not a session id: {text:?}"))
-            .hint("use an id or a prefix of it, ID@DIR, or pid:N")
+            .hint("use an id or a prefix of it, ID@DIR, ID@FILE, or pid:N")
     })?;
     Ok(match name {
         Name::Id { prefix, dir: Some(dir) } if dir.is_relative() => {
@@ -222,23 +222,42 @@ fn without_doubles(sessions: Vec<Session>, unread: &[Problem]) -> Vec<Session> {
 
 fn ambiguous(text: &str, several: &[Session]) -> Error {
     const SHOWN: usize = 10;
-    let ids: Vec<&str> = several.iter().filter_map(|session| session.id.as_deref()).collect();
-    let lengths = shortest(&ids, |_| text.len() + 1);
-    let mut lines: Vec<String> = several
-        .iter()
-        .zip(lengths)
-        .take(SHOWN)
-        .map(|(session, length)| {
-            let id = session.id.as_deref().unwrap_or_default();
-            let cwd = session.cwd.as_ref().map(|cwd| one_line(&cwd.to_string_lossy()));
-            let cwd = cwd.unwrap_or_default();
-            let id = id.get(..length).unwrap_or(id);
-            format!("  {id}  {}  {}  {cwd}", session.agent, session.state.name())
-        })
-        .collect();
+    let names = told_apart(several, text.len() + 1);
+    let line = |(session, name): (&Session, String)| {
+        let cwd = session.cwd.as_ref().map(|cwd| one_line(&cwd.to_string_lossy()));
+        let (agent, state) = (&session.agent, session.state.name());
+        format!("  {}  {agent}  {state}  {}", one_line(&name), cwd.unwrap_or_default())
+    };
+    let mut lines: Vec<String> = several.iter().zip(names).take(SHOWN).map(line).collect();
     if several.len() > SHOWN {
         lines.push(format!("  and {} more", several.len() - SHOWN));
     }
     let message = format!("{text} fits {} sessions:\n{}", several.len(), lines.join("\n"));
-    Error::new(Kind::Ambiguous, message).hint("use more characters of the id, or ID@DIR")
+    Error::new(Kind::Ambiguous, message)
+        .hint("use one of these names: more characters of the id, ID@DIR or ID@FILE")
+}
+
+/// A name of each that means no other of them: so much of its id as is needed, else with its directory, else with the
+/// file that records it.
+fn told_apart(several: &[Session], least: usize) -> Vec<String> {
+    let ids: Vec<&str> =
+        several.iter().map(|session| session.id.as_deref().unwrap_or_default()).collect();
+    let lengths = shortest(&ids, |_| least);
+    let name = |(session, length): (&Session, usize)| {
+        let id = session.id.as_deref().unwrap_or_default();
+        let same = |one: &&Session| one.id == session.id;
+        let place = |path: &Option<PathBuf>| {
+            path.as_ref()
+                .map(|path| format!("{id}@{}", path.display()))
+                .unwrap_or_else(|| id.to_owned())
+        };
+        match several.iter().filter(same).count() {
+            0 | 1 => id.get(..length).unwrap_or(id).to_owned(),
+            _ if several.iter().filter(same).filter(|one| one.cwd == session.cwd).count() == 1 => {
+                place(&session.cwd)
+            }
+            _ => place(&session.source),
+        }
+    };
+    several.iter().zip(lengths).map(name).collect()
 }

@@ -17,7 +17,7 @@ use agentctl_core::{
     launch::Signal,
     observe::History,
     proof::Rule,
-    select::Filter,
+    select::{Filter, suspects},
     wire::{Asked, Certificate, Death, Orphan, Problem, Session, StateName},
 };
 use std::{
@@ -68,6 +68,11 @@ pub(crate) fn stop_one(
     session: Session,
     manner: Manner,
 ) -> Result<Certificate, Error> {
+    let session = match is_doubtful(&session) {
+        // Whoever may have had it may have ended meanwhile.
+        true => exact::again(&here.again(), &session).unwrap_or(session),
+        false => session,
+    };
     let name = &name_of(&session);
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     if !session.live {
@@ -88,7 +93,9 @@ pub(crate) fn stop_one(
         Some(words) => natively(here, agent, words, &session, manner)?,
         None => by_signal(agent, &session, manner)?,
     };
-    let after = ended_within(here, &session, manner.grace).unwrap_or_else(|| session.clone());
+    let all_ended = !deaths.is_empty() && deaths.iter().all(|death| death.survived.is_none());
+    let after = ended_within(here, &session, manner.grace);
+    let after = after.unwrap_or_else(|| if all_ended { ended(&session) } else { session.clone() });
     let asked = native.map(|words| Asked {
         call: format!("{} {}", agent.card().binary, words.join(" ")),
         process: session.process.clone(),
@@ -96,8 +103,15 @@ pub(crate) fn stop_one(
         after: after.state,
     });
     // It may have ended by itself in the last moment.
-    let ended = deaths.is_empty() && asked.is_none();
-    Ok(Certificate { asked, deaths, ..certificate(after, ended) })
+    let already = deaths.is_empty() && asked.is_none();
+    Ok(Certificate { asked, deaths, ..certificate(after, already) })
+}
+
+/// A session whose processes were all seen to end, and of which nothing is left to be read.
+fn ended(session: &Session) -> Session {
+    let (state, outcome) = (StateName::Stopped, Some("interrupted".to_owned()));
+    let status = state.status();
+    Session { live: false, state, status, outcome, reason: None, ..session.clone() }
 }
 
 /// The session once it has ended, or as it is after this time: what started its process, and ends
@@ -142,15 +156,22 @@ pub(crate) fn name_of(session: &Session) -> String {
     }
 }
 
-/// Live sessions, of these groups or all, and what could not be read.
+/// Nobody can say whether it is alive.
+fn is_doubtful(session: &Session) -> bool {
+    !session.live && session.state == StateName::Unknown
+}
+
+/// Sessions that are alive, of these groups or all, then those that may be; and what could not be read.
 pub(crate) fn live(here: &Here, groups: &[String]) -> (Vec<Session>, Vec<Problem>) {
     // Which group it is in a receipt says: who is in one that is lost may be meant.
     let ask = everything(groups);
     let found = if groups.is_empty() { list::list(here, &ask) } else { list::told(here, &ask) };
     // Idle in a server there is nothing to end.
     let rests = |session: &Session| session.shared && session.state == StateName::Idle;
-    let live = found.sessions.into_iter().filter(|session| session.live && !rests(session));
-    (live.collect(), found.problems)
+    let meant = |session: &Session| session.live && !rests(session) || is_doubtful(session);
+    let mut open: Vec<Session> = found.sessions.into_iter().filter(meant).collect();
+    open.sort_by_key(is_doubtful);
+    (open, found.problems)
 }
 
 /// All that is alive, of these groups or all.
@@ -172,9 +193,21 @@ fn already(here: &Here, session: Session, manner: Manner) -> Result<Certificate,
     match (session.state, &session.reason) {
         (StateName::Unknown, Some(why)) if deaths.is_empty() => {
             Err(refuse(&session, &format!("nobody can say who has it: {why}"))
-                .hint("`agentctl explain` says what was seen"))
+                .hint(way_out(&session)))
         }
         _ => Ok(Certificate { deaths, ..certificate(session, true) }),
+    }
+}
+
+/// Nobody is signalled on a suspicion: a person may.
+fn way_out(session: &Session) -> String {
+    let mut names: Vec<String> =
+        suspects(session).iter().map(|key| format!("`agentctl stop pid:{}`", key.pid)).collect();
+    names.sort();
+    names.dedup();
+    match names.is_empty() {
+        true => format!("`agentctl explain {}` says what was seen", name_of(session)),
+        false => format!("{} ends whoever may have it", names.join(" or ")),
     }
 }
 

@@ -3,10 +3,11 @@
 use super::{Here, status::status};
 use crate::{
     error::{Error, Kind},
-    host::Watch,
+    host::{Watch, is_watched},
 };
 use agentctl_core::{
     agent::Depth,
+    receipt::Launched,
     wire::{OneSession, Problem, SCHEMA, Session, Sessions, StateName},
 };
 use std::time::{Duration, Instant};
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_secs(1);
 /// However busy it is, no more often than this.
 const REST: Duration = Duration::from_millis(50);
+/// An agent's parent needs about that long to write its end down.
+const TICK: Duration = Duration::from_millis(5);
 
 /// What to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +89,36 @@ pub(crate) fn settled(here: &Here, session: Session) -> Session {
         }
     }
     last
+}
+
+/// Of sessions that have ended: how their processes did is not known, though we launched them.
+pub(crate) fn unwitnessed(here: &Here, sessions: &[Session]) -> Vec<Problem> {
+    let ended = sessions.iter().filter(|session| Until::Ended.is_met(session));
+    ended.filter_map(|session| lost_exit(here, session)).collect()
+}
+
+/// As long as its parent lives, that one may be about to write it down. Once it is gone nobody will.
+fn lost_exit(here: &Here, session: &Session) -> Option<Problem> {
+    let until = Instant::now() + LOOK;
+    let log = session.log.as_ref().filter(|_| session.exit_code.is_none())?;
+    let exit = log.with_extension("exit");
+    while is_watched(log) {
+        if exit.exists() || Instant::now() > until {
+            return None;
+        }
+        std::thread::sleep(TICK);
+    }
+    let seen = here.again();
+    let own = |launch: &&Launched| session.launch_id.as_ref() == Some(&launch.launch);
+    let launch = seen.host().launches().iter().find(own)?;
+    let is_lost = launch.exit.is_none() && launch.process.is_some();
+    is_lost.then(|| Problem {
+        agent: session.agent.clone(),
+        path: Some(exit),
+        message:
+            "its exit code is not known: its parent was killed, or had no room to write it down"
+                .to_owned(),
+    })
 }
 
 impl Until {

@@ -8,7 +8,7 @@ use crate::{
     bounded::bare,
     branch::branch,
     host::{Grip, end, key_of},
-    write::{append, fresh, whole},
+    write::{Room, append},
 };
 use agentctl_core::{
     launch::{OF_A_REPOSITORY, Signal},
@@ -49,23 +49,32 @@ pub(crate) struct Errand<'a> {
 impl Errand<'_> {
     /// Runs it, unless somebody has begun it: then the error is that its receipt is there.
     pub(crate) fn run(&self) -> io::Result<Ran> {
+        self.run_within(self.rooms())
+    }
+
+    /// The same where room was kept for what is written at its beginning and its end.
+    pub(super) fn run_within(&self, [first, last]: [Room; 2]) -> io::Result<Ran> {
         let ran = begun()?;
-        fresh(&self.file(), &ran)?;
-        Ok(self.carry_out(ran))
+        first.fresh(&self.file(), &ran)?;
+        Ok(self.carry_out(ran, last))
     }
 
     /// Runs it whoever has run it before.
     pub(crate) fn run_again(&self) -> io::Result<Ran> {
-        let ran = begun()?;
-        whole(&self.file(), &ran)?;
-        Ok(self.carry_out(ran))
+        let (ran, [first, last]) = (begun()?, self.rooms());
+        first.whole(&self.file(), &ran)?;
+        Ok(self.carry_out(ran, last))
+    }
+
+    fn rooms(&self) -> [Room; 2] {
+        [(); 2].map(|()| Room::keep(self.receipt))
     }
 
     fn file(&self) -> PathBuf {
         self.receipt.with_extension(self.name.name())
     }
 
-    fn carry_out(&self, mut ran: Ran) -> Ran {
+    fn carry_out(&self, mut ran: Ran, room: Room) -> Ran {
         let log = self.launch.log.clone().unwrap_or_else(|| self.receipt.with_extension("log"));
         let command = self.hooks.command(self.name).unwrap_or_default();
         let mut end = HookEnd {
@@ -92,7 +101,7 @@ impl Errand<'_> {
         end.at = Timestamp::now();
         say(&log, &format!("{}: {}", self.name.name(), one_line(&words(&end))));
         ran.end = Some(end);
-        let _ = whole(&self.file(), &ran); // what was begun is written down already
+        let _ = room.whole(&self.file(), &ran); // what was begun is written down already
         ran
     }
 

@@ -9,7 +9,7 @@ use super::{Orders, Report, hooks, hooks::Errand, stops::stopped};
 use crate::{
     host::{Grip, end, key_of, one},
     read,
-    write::{append, whole},
+    write::{Room, append, whole},
 };
 use agentctl_core::{
     launch::Mark,
@@ -107,7 +107,7 @@ fn orders(path: &Path) -> Option<Orders> {
 
 fn stay(path: &Path) -> u8 {
     let Some(mut orders) = orders(path) else { return 1 };
-    let _watched = orders.completes().then(|| watched(&orders.log));
+    let _watched = watched(&orders.log);
     // It carries its mark before it is the agent.
     let marked = |mut next: Command| next.env(VARIABLE, &orders.receipt.launch).spawn();
     let child = match next(Stage::Become, path).and_then(marked) {
@@ -125,7 +125,7 @@ fn stay(path: &Path) -> u8 {
     watch(child, orders, &receipt)
 }
 
-/// As long as somebody holds on to the log, the agent's end will be seen, and its hook run.
+/// As long as somebody holds on to the log, the agent's end will be seen and written down, and its hook run.
 fn watched(log: &Path) -> io::Result<File> {
     let log = append(log)?;
     flock(&log, FlockOperation::LockExclusive)?;
@@ -194,6 +194,19 @@ fn open_input(fifo: &Path, first: &str) -> io::Result<File> {
     Ok(input)
 }
 
+/// Room on the disk for what nobody can find out later: how the agent ended, and what came of its hook.
+struct Rooms {
+    exit: Room,
+    hook: Option<[Room; 2]>,
+}
+
+impl Rooms {
+    fn keep(orders: &Orders) -> Self {
+        let keep = || Room::keep(&orders.log);
+        Self { exit: keep(), hook: orders.completes().then(|| [keep(), keep()]) }
+    }
+}
+
 /// Waits for the agent's end, and does what is due meanwhile.
 fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
     let began = Instant::now();
@@ -201,10 +214,11 @@ fn watch(mut child: Child, mut orders: Orders, receipt: &Path) -> u8 {
     let grip = process.as_ref().and_then(|process| Grip::open(process).ok());
     let mut locked = true;
     let mut overdue = false;
+    let rooms = Rooms::keep(&orders);
     loop {
         if let Ok(Some(status)) = child.try_wait() {
             name(&mut orders, receipt); // it may have told its id with its last words
-            return ended(status, &orders, overdue);
+            return ended(status, &orders, overdue, rooms);
         }
         name(&mut orders, receipt);
         bound(&orders.log);
@@ -280,25 +294,25 @@ fn stop(orders: &Orders) {
     let _ = stopped(state, (&receipt.agent, session), process);
 }
 
-fn ended(status: ExitStatus, orders: &Orders, overdue: bool) -> u8 {
+fn ended(status: ExitStatus, orders: &Orders, overdue: bool, rooms: Rooms) -> u8 {
     let (code, signal) = (status.code(), status.signal());
     let exit = Exit { schema: SCHEMA, code, signal, at: Timestamp::now(), overdue };
     let log = &orders.log;
     if log.with_extension("json").exists() {
-        let _ = whole(&log.with_extension("exit"), &exit);
+        let _ = rooms.exit.whole(&log.with_extension("exit"), &exit);
     } // else the launch failed, and nothing is to be left of it
     if let Some(fifo) = &orders.receipt.input {
         let _ = fs::remove_file(fifo);
     }
     tell(&Report::Ended { code, signal });
-    if orders.completes() {
-        complete(orders, exit);
+    if let Some(rooms) = rooms.hook {
+        complete(orders, exit, rooms);
     }
     0
 }
 
 /// Runs what is to be run once the agent has ended; unless its launch failed, of which nothing is left.
-fn complete(orders: &Orders, exit: Exit) {
+fn complete(orders: &Orders, exit: Exit, rooms: [Room; 2]) {
     settled(orders);
     let _ = flock(io::stderr(), FlockOperation::Unlock); // others may launch there meanwhile
     let receipt = orders.log.with_extension("json");
@@ -309,7 +323,8 @@ fn complete(orders: &Orders, exit: Exit) {
     let state = hooks::state(&launch, &exit, dir);
     let name = HookName::OnComplete;
     // Somebody may have begun it, and a full disk is no reason to run it twice.
-    let _ = Errand { name, launch: &launch, hooks, receipt: &receipt, state }.run();
+    let errand = Errand { name, launch: &launch, hooks, receipt: &receipt, state };
+    let _ = errand.run_within(rooms);
 }
 
 /// Waits until whoever launched has made up his mind, and run what comes first: he closes his end then,

@@ -54,6 +54,31 @@ impl Agents {
     }
 }
 
+/// Settings that are out of reach are not absent: nothing is launched without them.
+#[test]
+fn a_link_that_leads_nowhere_is_told() {
+    let agents = Agents::new();
+    for link in [USER, ".config"] {
+        let path = agents.home.path(link);
+        let _ = fs::remove_dir_all(agents.home.path(".config"));
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        symlink("/nowhere", &path).expect("a link");
+        agents.own();
+        for words in [&["config", "show"][..], &["launch", "-p", "hi", "--dry-run"]] {
+            let answer = agents.ask(words);
+            assert_eq!(answer.code, Some(2), "{answer:#?}");
+            let why = format!("{} is a link that leads nowhere", path.display());
+            let told = format!("{}: cannot be read: {why}", agents.home.path(USER).display());
+            assert!(answer.stderr.contains(&told), "{answer:#?}");
+        }
+        let shown = agents.ask(&["config", "path", "--json"]).json();
+        let files = shown["files"].as_array().expect("files").clone();
+        let own = files.iter().find(|file| file["path"] == json!(agents.home.path(USER)));
+        assert_eq!(own.expect("it is shown")["state"], "wrong", "{shown:#}");
+        fs::remove_file(path).expect("our link");
+    }
+}
+
 fn has(dry: &Value, words: &[&str]) -> bool {
     let argv: Vec<&str> =
         dry["argv"].as_array().expect("words").iter().filter_map(Value::as_str).collect();

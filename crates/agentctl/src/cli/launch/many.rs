@@ -21,7 +21,7 @@ use crate::{
 };
 use agentctl_core::{
     matrix::{self, Matrix},
-    wire::{self, DryRuns, DrySlot, Launches, Session},
+    wire::{self, DryRuns, DrySlot, Launches, Problem, Session},
 };
 use std::path::{Path, PathBuf};
 
@@ -126,6 +126,9 @@ impl<'a> Several<'a> {
             problems.extend(view::hooks::problems(session));
             uncreated |= is_uncreated(session);
         }
+        let unwitnessed = if what.wait { unwitnessed(self.here, &slots) } else { Vec::new() };
+        let is_known = unwitnessed.is_empty();
+        problems.extend(unwitnessed);
         match what.json {
             true => {
                 view::json(&Launches { schema: wire::SCHEMA, group: self.group, slots, problems })?
@@ -134,7 +137,7 @@ impl<'a> Several<'a> {
         }
         Ok(match failed.first() {
             None if !good => Kind::No.code(),
-            None if uncreated => Kind::Problems.code(),
+            None if uncreated || !is_known => Kind::Problems.code(),
             None => 0,
             Some(first) if failed.len() == self.slots.len() => {
                 let same = failed.iter().all(|kind| kind == first);
@@ -182,6 +185,12 @@ impl<'a> Several<'a> {
         }
         Ok(ended.iter().all(crate::cli::wait::is_good))
     }
+}
+
+/// How these ended is not known.
+fn unwitnessed(here: &Here, slots: &[wire::Slot]) -> Vec<Problem> {
+    let sessions: Vec<Session> = slots.iter().filter_map(|slot| slot.session.clone()).collect();
+    ops::wait::unwitnessed(here, &sessions)
 }
 
 /// What all have in common.

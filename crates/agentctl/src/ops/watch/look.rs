@@ -18,7 +18,12 @@ use agentctl_core::{
     wire::{Problem, Session},
 };
 use jiff::{SignedDuration, Timestamp};
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 /// How long all agents together may take; who is later is looked at the next time.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -89,7 +94,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
         }
         part
     });
-    let (state, machine) = (places::state(), here.host().machine().to_owned());
+    let machine = here.host().machine().to_owned();
     let mut looked = Looked {
         look: Look {
             full,
@@ -108,27 +113,32 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
         looked.add(part, at);
     }
     looked.problems.extend(observe::lost(here.host().lost()));
-    let fuses = state.as_ref().and_then(|state| intents::fuses::all(state).ok());
-    looked.look.fuses = fuses.map(|found| found.all).unwrap_or_default(); // `fuse list` says why
-    let budgets = state.as_ref().and_then(|state| intents::budgets::all(state).ok());
-    looked.look.budgets = budgets.map(|found| found.all).unwrap_or_default();
-    match state.map(|state| locks::of_people(&state, None)) {
-        Some(Ok((manual, problems))) => {
-            looked.look.people = problems.is_empty();
-            looked.look.locks.extend(manual);
-            looked.problems.extend(problems);
-        }
-        Some(Err(why)) => looked.problems.push(Problem {
-            agent: "agentctl".to_owned(),
-            path: None,
-            message: why.message,
-        }),
-        None => {}
+    if let Some(state) = places::state() {
+        looked.asked_for(&state);
     }
     looked
 }
 
 impl Looked {
+    /// Adds what people asked for; why something of it cannot be read `fuse list` and `budget list` say.
+    fn asked_for(&mut self, state: &Path) {
+        let fuses = intents::fuses::all(state);
+        self.look.fuses = fuses.map(|found| found.all).unwrap_or_default();
+        let budgets = intents::budgets::all(state);
+        self.look.budgets = budgets.map(|found| found.all).unwrap_or_default();
+        match locks::of_people(state, None) {
+            Ok((manual, problems)) => {
+                self.look.people = problems.is_empty();
+                self.look.locks.extend(manual);
+                self.problems.extend(problems);
+            }
+            Err(why) => {
+                let (agent, message) = ("agentctl".to_owned(), why.message);
+                self.problems.push(Problem { agent, path: None, message });
+            }
+        }
+    }
+
     fn add(&mut self, part: Part, at: Timestamp) {
         let Part { agent, whole, listed, sessions, stores, tellers, problems } = part;
         self.tellers.extend(tellers.into_iter().map(|teller| (agent, teller)));

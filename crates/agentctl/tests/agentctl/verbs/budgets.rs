@@ -45,6 +45,29 @@ fn told(events: &mut Stream) -> Value {
     }
 }
 
+/// What cannot be read is named, and the way out is one.
+#[test]
+fn a_spoiled_budget_that_is_taken_away_is_named() {
+    let home = Home::new();
+    home.claude(&id(1), &[prompt("Begin")]);
+    let folder = home.path(FOLDER);
+    let words = ["budget", "set", &id(1), "--max-turns", "3"];
+    assert_eq!(home.ask(&mut home.as_us(&words)).code, Some(0));
+    let mut files = fs::read_dir(&folder).expect("a folder").flatten().map(|one| one.path());
+    let file = files.find(|path| path.extension().is_some_and(|kind| kind == "json"));
+    let file = file.expect("a budget");
+    for text in ["", "{}", "{\"schema\":9}"] {
+        fs::write(&file, text).expect("our file");
+        let told = home.ask(&mut home.as_us(&["budget", "cancel", &id(1)]));
+        assert_eq!(told.code, Some(8), "{told:#?}");
+        let what = format!("error: cannot read {}: ", file.display());
+        assert!(told.stderr.starts_with(&what), "{told:#?}");
+        assert!(told.stderr.contains("mend or remove it"), "{told:#?}");
+    }
+    fs::remove_file(&file).expect("our file");
+    assert_eq!(home.ask(&mut home.as_us(&words)).code, Some(0));
+}
+
 /// A record with so many answers of 70 tokens each, and 30 from the cache.
 fn answers(agents: &Agents, session: &str, count: usize) {
     let home = &agents.home;

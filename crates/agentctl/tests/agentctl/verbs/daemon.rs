@@ -135,13 +135,14 @@ fn it_starts_right_after_a_kill() {
     assert_eq!(home.run(&["daemon", "stop"]).code, Some(0));
 }
 
-/// Nobody can find a daemon whose lock was removed: it makes room for the next.
+/// Nobody can find a daemon whose directory was removed: it makes room for the next.
 #[test]
 fn who_cannot_be_found_ends() {
     let agents = Agents::new();
     let home = &agents.home;
     let mut first = home.daemon();
-    fs::remove_file(home.path(".local/state/agentctl/daemon.lock")).expect("a lock");
+    let state = home.path(".local/state/agentctl");
+    fs::rename(&state, home.path("elsewhere")).expect("our folder");
     let second = home.daemon();
     assert_eq!(first.ended(), Some(0));
     assert_eq!(pid(&status(home).1), u64::from(second.pid()));

@@ -1,5 +1,6 @@
 //! Commands that are run once a session is there and once its agent has ended.
 
+mod full;
 mod killed;
 mod limits;
 mod spoiled;

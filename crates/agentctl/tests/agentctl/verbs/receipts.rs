@@ -1,8 +1,8 @@
 //! Receipts that are broken, forged, old or of somebody else.
 
 use crate::home::{
-    ALL, Agents, GOOD_CLAUDE, Seen,
-    lines::{id, prompt},
+    ALL, Agents, GOOD_CLAUDE, PROJECT, Seen,
+    lines::{id, prompt, reply},
     receipts::{LAUNCHES, NOBODY, STOPS, boot, days},
 };
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -85,10 +85,9 @@ fn nonsense(agents: &Agents, session: &str) {
     let long = format!("{good}{}", " ".repeat(10 << 20));
     agents.home.write(format!("{LAUNCHES}/a.json"), long);
     agents.receipt("b", &agents.launched("b", session, json!({"schema": 2})));
-    agents.receipt("c", &agents.launched("c", session, json!({"at": days(30)})));
+    agents.receipt("c", &agents.launched("c", session, json!({"at": days(-30)})));
     agents.receipt("d", &agents.launched("d", session, json!({"agent": "claude"})));
     stop(agents, 1, session, json!({"schema": 2}));
-    stop(agents, 2, session, json!({"at": days(30)}));
     stop(agents, 3, session, json!({"at": days(-30)}));
     stop(agents, 4, session, json!({"agent": "claude"}));
     stop(agents, 5, session, json!({"much": " ".repeat(1 << 20)}));
@@ -158,6 +157,38 @@ fn what_is_no_receipt_changes_no_answer() {
     assert_eq!(home.seen(), Seen::good().and(id(1), "stopped"));
 }
 
+/// Two stores have one id of one directory: each is called by a name that leads to it alone.
+#[test]
+fn one_id_in_two_stores_is_told_apart_by_what_is_shown() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    home.claude(&id(1), &[prompt("First")]);
+    let second = [prompt("Second"), reply("done")];
+    let text: String = second.iter().map(|line| format!("{line}\n")).collect();
+    home.write(format!("{}/{}.jsonl", PROJECT.replace(".claude", ".other"), id(1)), text);
+    let stores = json!({"stores": [home.path(".other")]});
+    agents.receipt("a", &agents.launched("a", &id(7), stores));
+    agents.own();
+    let several = home.run(&["status", &id(1)]);
+    assert_eq!(several.code, Some(4), "{several:#?}");
+    let names: Vec<&str> = several
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split("  ").next())
+        .collect();
+    let states = names.iter().map(|name| {
+        let answer = home.run(&["status", name, "--json"]);
+        assert_eq!(answer.code, Some(0), "{answer:#?}");
+        let stopped = home.run(&["stop", name, "--json"]).json();
+        let session = answer.json()["session"].clone();
+        assert_eq!(stopped["stopped"][0]["session"]["source"], session["source"], "{stopped:#}");
+        session["state"].as_str().expect("a state").to_owned()
+    });
+    let mut states: Vec<String> = states.collect();
+    states.sort();
+    assert_eq!(states, ["died", "done"], "{several:#?}");
+}
+
 /// A receipt names a process for good: neither its pid in other hands nor another boot makes it live.
 #[test]
 fn a_recycled_pid_and_another_boot_are_not_its_process() {
@@ -209,7 +240,32 @@ fn a_receipt_of_a_living_process_stays() {
     }
     process.end();
     home.run(&["list"]);
-    assert_eq!(agents.files(), [""; 0]);
+    assert_eq!(agents.files(), ["launches/ahead.json", "launches/ahead.log"]);
+}
+
+/// How old it is that was written by a clock that was set back since, nobody can say: what was asked for is kept.
+#[test]
+fn a_clock_that_is_set_back_takes_nothing() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    home.claude(&id(1), &[prompt("Begin")]);
+    let more = json!({"at": days(2), "group": "g", "key": "k"});
+    agents.receipt("a", &agents.launched("a", &id(1), more));
+    home.write(format!("{LAUNCHES}/a.log"), "words");
+    let exit = json!({"schema": 1, "code": 7, "at": days(2)});
+    home.write(format!("{LAUNCHES}/a.exit"), exit.to_string());
+    stop(&agents, 7, &id(1), json!({"at": days(2)}));
+    let draft = home.write(format!("{LAUNCHES}/b.orders"), "{}");
+    let ahead = SystemTime::now() + Duration::from_secs(3600 * 48);
+    let draft = File::options().append(true).open(draft).expect("a file");
+    draft.set_modified(ahead).expect("a time");
+    agents.own();
+    let files = agents.files();
+    let listed = home.run(&["list", "--since", "all", "--group", "g", "--json"]).json();
+    let session = &listed["sessions"][0];
+    assert_eq!((&session["id"], &session["exit_code"]), (&json!(id(1)), &json!(7)), "{listed:#}");
+    assert_eq!(home.run(&["prune"]).code, Some(0));
+    assert_eq!(agents.files(), files);
 }
 
 /// Months of receipts go with one look, with all that belongs to them.

@@ -9,7 +9,12 @@ use crate::home::{
 use crate::kills::until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    time::{Duration, SystemTime},
+};
 
 impl Agents {
     /// Launches one in a directory of its own, and returns its session.
@@ -88,6 +93,55 @@ fn a_group_whose_receipt_is_lost_is_not_taken_for_empty() {
     let answer = stopped.json();
     assert_eq!((stopped.code, answer["problems"].as_array().map(Vec::len)), (Some(8), Some(1)));
     assert_eq!(agents.live(), [one]);
+    let path = answer["problems"][0]["path"].as_str().expect("a file").to_owned();
+    let compared = agents.home.run(&["compare", "g"]);
+    assert_eq!(compared.code, Some(8), "{compared:#?}");
+    let told = ["no session of group g in what could be read", &path];
+    assert!(told.iter().all(|told| compared.stderr.contains(told)), "{compared:#?}");
+    assert_eq!(agents.home.run(&["compare", "h"]).code, Some(8), "it may be in the same file");
+}
+
+/// Who may be alive is named with whoever may have it, and is not told as stopped; what is printed ends it.
+#[test]
+fn what_may_be_alive_is_not_passed_over() {
+    let home = Home::new();
+    let alone = home.stand_in();
+    let mut line = prompt("Begin");
+    line["cwd"] = home.work().display().to_string().into();
+    let path = home.claude(&id(1), &[line]);
+    let later = SystemTime::now() + Duration::from_secs(60);
+    let file = fs::File::options().append(true).open(path);
+    file.and_then(|file| file.set_modified(later)).expect("a time");
+    let stopped = home.run(&["stop", "--all"]);
+    assert_eq!((stopped.code, stopped.stdout.as_str()), (Some(5), ""), "{stopped:#?}");
+    let told = format!(
+        "error: cannot stop {}: nobody can say who has it: may be held by pid {1}\n\
+         hint: `agentctl stop pid:{1}` ends whoever may have it\n",
+        id(1),
+        alone.pid()
+    );
+    assert_eq!(stopped.stderr, told);
+    assert!(!alone.has_ended(), "it was signalled on a suspicion");
+    assert_eq!(home.run(&["stop", &alone.name()]).code, Some(0));
+    assert!(alone.has_ended());
+    let nobody = home.run(&["stop", "--all"]);
+    assert_eq!((nobody.code, nobody.stdout.as_str()), (Some(0), ""), "{nobody:#?}");
+}
+
+/// What named no session has no record: that it ended, the kernel says.
+#[test]
+fn who_named_no_session_is_told_as_stopped() {
+    for (more, signal) in [(vec![], "SIGTERM"), (vec!["--force"], "SIGKILL")] {
+        let home = Home::new();
+        let alone = home.stand_in();
+        let name = alone.name();
+        let stopped = home.run(&[&["stop", &*name, "--json"], more.as_slice()].concat());
+        assert_eq!(stopped.code, Some(0), "{stopped:#?}");
+        let one = &stopped.json()["stopped"][0];
+        let told = [&one["session"]["live"], &one["session"]["state"], &one["deaths"][0]["signal"]];
+        assert_eq!(told, [&json!(false), &json!("stopped"), &json!(signal)], "{one:#}");
+        assert!(alone.has_ended());
+    }
 }
 
 #[test]

@@ -7,7 +7,11 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 use serde_json::json;
-use std::fs::{self, File};
+use std::{
+    fs::{self, File},
+    os::unix::fs::symlink,
+    path::Path,
+};
 
 /// What somebody may have put there.
 fn spoiled() -> [String; 4] {
@@ -40,6 +44,32 @@ fn it_is_named_and_ended_whatever_its_file_says() {
     }
 }
 
+/// What lies in the place of its file, or nothing: it runs, is named and ended, and no second one begins.
+#[test]
+fn it_runs_though_its_file_is_removed() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let lock = home.path(".local/state/agentctl/daemon.lock");
+    let nothing: fn(&Path) = |_| {};
+    let link: fn(&Path) = |path| symlink("/nowhere", path).expect("a link");
+    let folder: fn(&Path) = |path| fs::create_dir(path).expect("a folder");
+    for instead in [nothing, link, folder] {
+        let mut daemon = home.daemon();
+        fs::remove_file(&lock).expect("a file");
+        instead(&lock);
+        let (code, told) = status(home);
+        assert!(matches!(code, Some(0 | 8)), "it may be mended by now: {told:#}");
+        assert_eq!(pid(&told), u64::from(daemon.pid()), "{told:#}");
+        let refused = home.run(&["daemon", "run"]);
+        let named = format!("running already, as process {}", daemon.pid());
+        assert!(refused.code == Some(5) && refused.stderr.contains(&named), "{refused:#?}");
+        let ended = home.run(&["daemon", "stop"]);
+        assert_eq!(ended.stdout, format!("the daemon (process {}) has ended\n", daemon.pid()));
+        assert_eq!(daemon.ended(), Some(0));
+        let _ = fs::remove_file(&lock).or_else(|_| fs::remove_dir(&lock)); // it may be mended
+    }
+}
+
 /// It says again where it is.
 #[test]
 fn it_mends_its_file() {
@@ -53,6 +83,8 @@ fn it_mends_its_file() {
         fs::write(&lock, &text).expect("a file");
         until("the file as it was", || (fs::read(&lock).ok()? == before).then_some(()));
     }
+    fs::remove_file(&lock).expect("a file");
+    until("the file as it was", || (fs::read(&lock).ok()? == before).then_some(()));
     assert_eq!((status(home).0, pid(&status(home).1)), (Some(0), u64::from(daemon.pid())));
 }
 

@@ -62,6 +62,20 @@ fn what_a_killed_shim_did_not_run_is_told_and_can_be_run_once() {
     assert_eq!(forced.json()["hook"]["outcome"], "succeeded");
 }
 
+/// Its record says that its turn was completed; how its process ended, nobody saw.
+#[test]
+fn an_end_that_nobody_saw_is_not_told_as_a_good_one() {
+    let hall = Hall::new();
+    let id = hall.unseen(&["--on-complete", "true"]);
+    let waited = hall.run(&["wait", &id]);
+    assert_eq!(waited.code, Some(8), "{waited:#?}");
+    assert!(waited.stdout.starts_with(&format!("{id}  done: completed\n")), "{waited:#?}");
+    assert!(waited.stderr.contains("its exit code is not known"), "{}", waited.stderr);
+    let problems = hall.run(&["wait", &id, "--json"]).json()["problems"].clone();
+    let file = problems[0]["path"].as_str().expect("a file");
+    assert!(file.ends_with(".exit") && problems[1].is_null(), "{problems:#}");
+}
+
 /// Of many who try at once, one runs it.
 #[test]
 fn of_many_who_run_a_hook_at_once_one_does() {
