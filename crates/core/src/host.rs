@@ -285,6 +285,10 @@ pub trait Kernel {
     fn noted(&self, _: &ProcKey) -> Option<Timestamp> {
         None
     }
+    /// How many bytes it has written so far, to whatever.
+    fn written(&self, _: &ProcKey) -> Option<u64> {
+        None
+    }
     /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
     fn is_over(&self, of: &ProcKey) -> bool;
     /// The device of its controlling terminal, if it has one.

@@ -113,6 +113,10 @@ impl Kernel for Proc {
         self.door(of).ok()?.noted().ok()?
     }
 
+    fn written(&self, of: &ProcKey) -> Option<u64> {
+        self.door(of).ok()?.written().ok()?
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         match Door::open(of).and_then(|door| door.is_ending()) {
             Ok(ending) => ending,

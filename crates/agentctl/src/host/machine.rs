@@ -185,6 +185,10 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.noted(of)
     }
 
+    fn written(&self, of: &ProcKey) -> Option<u64> {
+        self.kernel.written(of)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.kernel.is_over(of)
     }

@@ -106,6 +106,10 @@ impl Kernel for Cut<'_> {
         self.host.noted(of)
     }
 
+    fn written(&self, of: &ProcKey) -> Option<u64> {
+        self.host.written(of)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.host.is_over(of)
     }
