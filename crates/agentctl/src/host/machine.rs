@@ -189,6 +189,10 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.written(of)
     }
 
+    fn sees(&self, of: &ProcKey, path: &Path) -> Option<(u64, u64)> {
+        self.kernel.sees(of, path)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.kernel.is_over(of)
     }

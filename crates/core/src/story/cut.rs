@@ -110,6 +110,10 @@ impl Kernel for Cut<'_> {
         self.host.written(of)
     }
 
+    fn sees(&self, of: &ProcKey, path: &Path) -> Option<(u64, u64)> {
+        self.host.sees(of, path)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.host.is_over(of)
     }
