@@ -307,6 +307,14 @@ pub trait Kernel {
     fn noted(&self, _: &ProcKey) -> Option<Timestamp> {
         None
     }
+    /// How many bytes it has written so far, to whatever.
+    fn written(&self, _: &ProcKey) -> Option<u64> {
+        None
+    }
+    /// What a path leads to for a process that sees other mounts than we do, as [`Stat::identity`] tells it.
+    fn sees(&self, _: &ProcKey, _: &Path) -> Option<(u64, u64)> {
+        None
+    }
     /// It has ended since the pass, or does nothing any more but end, and so tells nothing of itself.
     fn is_over(&self, of: &ProcKey) -> bool;
     /// The device of its controlling terminal, if it has one.

@@ -130,6 +130,7 @@ const LINES: &[Line] = &[
             "an_agent_that_the_machine_hides",
             "a_lock_that_an_innocent_took",
             "an_agent_in_a_container",
+            "an_agent_that_sees_its_store_elsewhere",
             "twins_in_two_containers",
             "an_agent_with_a_clock_of_its_own",
             "an_agent_outside_of_the_container",
@@ -162,6 +163,7 @@ fn played(test: &str) -> &'static [&'static str] {
             &["claude-code", "codex", "pi", "gemini", "copilot"]
         }
         "a_lock_that_an_innocent_took" => &["codex", "copilot"],
+        "an_agent_that_sees_its_store_elsewhere" => &["pi"],
         "an_agent_that_the_machine_hides" => &["claude-code", "openclaw"],
         // Of Pi, our receipt alone says who has a session; beside others, files of ours are the same.
         "a_file_of_ours_that_is_cut_or_empty"

@@ -124,6 +124,14 @@ impl Kernel for Proc {
         self.door(of).ok()?.noted().ok()?
     }
 
+    fn written(&self, of: &ProcKey) -> Option<u64> {
+        self.door(of).ok()?.written().ok()?
+    }
+
+    fn sees(&self, of: &ProcKey, path: &Path) -> Option<(u64, u64)> {
+        self.door(of).ok()?.sees(path).ok()?
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         match Door::open(of).and_then(|door| door.is_ending()) {
             Ok(ending) => ending,

@@ -193,6 +193,14 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.noted(of)
     }
 
+    fn written(&self, of: &ProcKey) -> Option<u64> {
+        self.kernel.written(of)
+    }
+
+    fn sees(&self, of: &ProcKey, path: &Path) -> Option<(u64, u64)> {
+        self.kernel.sees(of, path)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.kernel.is_over(of)
     }

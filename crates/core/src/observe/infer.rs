@@ -182,7 +182,9 @@ impl Survey<'_> {
             }
             for stub in listing.stubs.iter().filter(|stub| process.since <= stub.updated) {
                 let record = self.agent.read(self.host, stub, Depth::Glance).ok()?;
-                let joins = surely <= stub.updated && self.may_join(&record, process);
+                let joins = surely <= stub.updated
+                    && self.may_join(&record, process)
+                    && !self.is_another_s(stub, &record, process);
                 let there = record.cwd.as_ref().map(|cwd| self.host.resolve(cwd));
                 if there.is_none() || there.as_deref() == process.works_in() {
                     found.push((store.clone(), stub.clone(), record, joins));
@@ -234,6 +236,14 @@ impl Survey<'_> {
         let own =
             |one: &Launched| process.launch.as_ref() == Some(&one.launch) && one.agent == name;
         self.host.launches().iter().any(own) && !self.is_within(process)
+    }
+
+    /// It was made since the process began, and more stands in it than the process has ever written.
+    fn is_another_s(&self, stub: &Stub, record: &Record, process: &Live) -> bool {
+        let made = record.started.is_some_and(|started| started >= process.since);
+        let alone = self.agent.grows(stub).is_some_and(|path| path == stub.path);
+        let written = self.host.written(&process.key).filter(|_| made && alone);
+        written.is_some_and(|bytes| self.host.stat(&stub.path).is_ok_and(|it| it.size > bytes))
     }
 
     fn may_join(&self, record: &Record, process: &Live) -> bool {

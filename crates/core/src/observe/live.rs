@@ -30,6 +30,8 @@ pub(super) struct Live {
     pub(super) cwd: Option<PathBuf>,
     /// None where its environment cannot be read: it may use any store.
     pub(super) stores: Vec<PathBuf>,
+    /// What those are that it sees under other names than we do, as in a container.
+    pub(super) apart: Vec<Apart>,
     /// The session its arguments name.
     pub(super) named: Option<String>,
     /// Our launch, if it or an ancestor was launched by us.
@@ -51,6 +53,9 @@ pub(super) struct Live {
     /// It has a claim of which nothing can be read: it may have written anything in its stores, wherever it works.
     pub(super) untold: bool,
 }
+
+/// A store that a process sees in mounts of its own, and what it is.
+pub(super) type Apart = (PathBuf, (u64, u64));
 
 impl Survey<'_> {
     /// Live processes of this user that are the agent's, from the one pass over the table.
@@ -104,12 +109,11 @@ impl Survey<'_> {
         if (env.is_none() || cwd.is_none()) && self.host.is_over(&key) {
             return None;
         }
-        // A relative store is relative to where its process works, not to where we do.
-        let place = |store: PathBuf| {
-            self.host.resolve(&cwd.as_ref().map_or(store.clone(), |cwd| cwd.join(&store)))
-        };
         let env = env.unwrap_or_default();
-        let stores = self.agent.stores(&env).into_iter().map(place).collect();
+        // A relative store is relative to where its process works, not to where we do.
+        let whole = |store: PathBuf| cwd.as_ref().map_or(store.clone(), |cwd| cwd.join(&store));
+        let stores = self.agent.stores(&env).into_iter().map(whole).collect();
+        let (stores, apart) = self.placed(&key, stores);
         let launch = env.get(VARIABLE).and_then(|launch| launch.to_str()).map(str::to_owned);
         let cwd = cwd.map(|cwd| self.host.resolve(&self.agent.directory(&program, &env, cwd)));
         Some(Live {
@@ -117,6 +121,7 @@ impl Survey<'_> {
             role,
             argv,
             stores,
+            apart,
             named,
             may_name,
             may_resume,
@@ -124,6 +129,22 @@ impl Survey<'_> {
             cwd,
             ..Live::new(table, process)
         })
+    }
+
+    /// The stores of a process, and what those are that it sees in mounts of its own: a path of ours may be the same by name
+    /// alone, and so they go by the name under which they lie here.
+    fn placed(&self, key: &ProcKey, stores: Vec<PathBuf>) -> (Vec<PathBuf>, Vec<Apart>) {
+        let outside = Path::new("/proc").join(key.pid.to_string()).join("root");
+        let mut apart = Vec::new();
+        let place = |store: PathBuf| {
+            let Some(identity) = self.host.sees(key, &store) else {
+                return self.host.resolve(&store);
+            };
+            let place = outside.join(store.strip_prefix("/").unwrap_or(&store));
+            apart.push((place.clone(), identity));
+            place
+        };
+        (stores.into_iter().map(place).collect(), apart)
     }
 
     /// A process that tells nothing of itself. One that is over holds nothing; any other, even if it
@@ -143,7 +164,10 @@ impl Survey<'_> {
         let there = |store: &PathBuf| !self.host.stat(store).is_err_and(|why| is_absent(&why));
         let mine = self.agent.stores(env).into_iter().filter(there);
         let mine = mine.map(|store| self.host.resolve(&store));
-        let theirs = self.live.iter().flat_map(|process| process.stores.iter().cloned());
+        let is_here = |one: &Live, store: &PathBuf| one.apart.iter().all(|(own, _)| own != store);
+        let theirs = self.live.iter().flat_map(|process| {
+            process.stores.iter().filter(|store| is_here(process, store)).cloned()
+        });
         let own = |launch: &&Launched| launch.agent == self.agent.card().name;
         let ours = self.host.launches().iter().filter(own).flat_map(|launch| &launch.stores);
         let ours = ours.map(|store| self.host.resolve(store));
@@ -162,6 +186,12 @@ impl Survey<'_> {
                 },
                 Err(why) if is_absent(&why) => {}
                 Err(why) => self.problem(store, why),
+            }
+        }
+        let apart: Vec<_> = self.live.iter().flat_map(|process| process.apart.clone()).collect();
+        for (alias, identity) in apart {
+            if let Some((_, store)) = known.iter().find(|(here, _)| *here == identity) {
+                self.rename(&alias, store);
             }
         }
         self.stores = known.into_iter().map(|(_, store)| store).collect();
@@ -189,6 +219,7 @@ impl Live {
             argv: Vec::new(),
             cwd: None,
             stores: Vec::new(),
+            apart: Vec::new(),
             named: None,
             launch: None,
             may_name: None,

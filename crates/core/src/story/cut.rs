@@ -106,6 +106,14 @@ impl Kernel for Cut<'_> {
         self.host.noted(of)
     }
 
+    fn written(&self, of: &ProcKey) -> Option<u64> {
+        self.host.written(of)
+    }
+
+    fn sees(&self, of: &ProcKey, path: &Path) -> Option<(u64, u64)> {
+        self.host.sees(of, path)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.host.is_over(of)
     }

@@ -252,6 +252,14 @@ impl Kernel for Spoiled<'_> {
         self.machine.fixture.noted(of)
     }
 
+    fn written(&self, of: &ProcKey) -> Option<u64> {
+        self.machine.fixture.written(of)
+    }
+
+    fn sees(&self, of: &ProcKey, path: &Path) -> Option<(u64, u64)> {
+        self.machine.fixture.sees(of, path)
+    }
+
     fn is_over(&self, of: &ProcKey) -> bool {
         self.machine.fixture.is_over(of)
     }

@@ -173,6 +173,12 @@ impl<'a> Door<'a> {
         Ok(noted.ok().filter(|noted| *noted != Timestamp::UNIX_EPOCH))
     }
 
+    /// How many bytes it has given to the kernel to be written.
+    pub(super) fn written(&self) -> Told<Option<u64>> {
+        let text = text(&self.ask(self.bytes(c"io"))?);
+        Ok(text.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()))
+    }
+
     /// What it has used, from the same line that says who it is.
     pub(super) fn spent(&self) -> Told<Spent> {
         let numbers = self.look(|line| {

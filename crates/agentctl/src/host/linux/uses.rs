@@ -3,7 +3,9 @@
 use super::process::{Door, path_of};
 use agentctl_core::host::{Told, Use};
 use rustix::{
-    fs::{AtFlags, CWD, readlinkat, stat, statat},
+    fs::{
+        AtFlags, CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat, stat, statat,
+    },
     io::Errno,
 };
 use std::{
@@ -41,6 +43,27 @@ impl Door<'_> {
     }
 }
 
+impl Door<'_> {
+    /// What a path of its own leads to, where it sees other mounts than we do.
+    pub(super) fn sees(&self, path: &Path) -> Told<Option<(u64, u64)>> {
+        if sees_ours(self) {
+            return Ok(None);
+        }
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let root = openat(&self.dir, c"root", flags | OFlags::DIRECTORY, Mode::empty());
+        let found = root.and_then(|root| {
+            openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).and_then(fstat)
+        });
+        self.ask(found).map(|found| Some((found.st_dev, found.st_ino)))
+    }
+}
+
+/// It lives in our namespace of mounts.
+fn sees_ours(door: &Door<'_>) -> bool {
+    let theirs = readlinkat(&door.dir, "ns/mnt", Vec::new()).ok();
+    theirs == readlinkat(CWD, "/proc/self/ns/mnt", Vec::new()).ok()
+}
+
 /// A directory, for a process that may see it under another name.
 struct Place<'a> {
     dir: &'a Path,
@@ -51,10 +74,8 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn of(door: &Door<'_>, dir: &'a Path) -> Self {
-        let theirs = readlinkat(&door.dir, "ns/mnt", Vec::new()).ok();
-        let ours = readlinkat(CWD, "/proc/self/ns/mnt", Vec::new()).ok();
         let identity = || stat(dir).ok().map(|found| (found.st_dev, found.st_ino));
-        Self { dir, identity: if theirs == ours { None } else { identity() } }
+        Self { dir, identity: if sees_ours(door) { None } else { identity() } }
     }
 
     /// A file of that process lies in the directory or below it.

@@ -93,6 +93,18 @@ fn an_agent_in_a_container() {
     });
 }
 
+/// It writes down no pid, and our home has another name for it.
+#[test]
+fn an_agent_that_sees_its_store_elsewhere() {
+    each(&[Kind::Pi], |kind| {
+        let mut scene = Scene::new(kind);
+        scene.move_in();
+        works(&scene);
+        scene.holder.end();
+        ended(&scene);
+    });
+}
+
 /// Two containers have a pid 1 of one moment: which of them is written down cannot be told.
 #[test]
 fn twins_in_two_containers() {

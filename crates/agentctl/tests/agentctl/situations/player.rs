@@ -21,6 +21,9 @@ for (split /\x01/, $keeps) {
     flock($file, 2) or die if $how eq '+';
     push @kept, $file;
 }
+# Whoever made a session has written at least as much.
+open(my $nothing, '>', '/dev/null') or die $!;
+syswrite($nothing, "\0" x 1_000_000) or die $!;
 if (delete $ENV{DEAF}) {
     require POSIX;
     my $all = POSIX::SigSet->new;

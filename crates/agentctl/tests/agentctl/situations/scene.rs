@@ -151,9 +151,35 @@ impl Scene {
         planted::claim(&self.place, self.kind, Process { pid, start });
     }
 
+    /// Ends the holder, and lets another go on who sees its home under another name, as a container may.
+    pub(crate) fn move_in(&mut self) {
+        self.holder.end();
+        let there = self.place.work().join("there");
+        fs::create_dir(&there).expect("a folder");
+        let script = r#"mount --bind "$1" "$2" && shift 2 && exec "$@""#;
+        let mut inside = self.inside();
+        inside.env("HOME", &there);
+        let (program, args) = (inside.get_program().to_owned(), inside.get_args());
+        let args: Vec<_> = args.map(ToOwned::to_owned).collect();
+        let mut mounted = self.place.command("sh");
+        mounted.args(["-c", script, "sh"]).arg(self.place.path("")).arg(&there);
+        mounted.arg(program).args(args).env("HOME", &there).current_dir(self.place.work());
+        let mounted = apart(&mounted, &["--mount"]);
+        let [holder] = Player::enclosed([mounted], self.kind.part().program);
+        self.holder = holder;
+        until("older process", || (now() > self.holder.process.start + 3).then_some(()));
+        planted::plant(&self.place, self.kind.part());
+        planted::freshen(&self.place, self.kind.part(), &self.place.work());
+    }
+
     /// The call of one that plays the holder in namespaces of its own.
     fn apart(&self, spaces: &[&str]) -> Command {
-        let (part, work) = (self.kind.part(), self.place.work());
+        apart(self.inside().current_dir(self.place.work()), spaces)
+    }
+
+    /// The call of one that plays the holder, as it is made by root.
+    fn inside(&self) -> Command {
+        let part = self.kind.part();
         let mut inside = playing(&self.place, part, None);
         if let Some(user) = self.place.user() {
             let (program, args) = (inside.get_program().to_owned(), inside.get_args());
@@ -162,7 +188,7 @@ impl Scene {
             inside.args(["--clear-groups", &format!("--reuid={user}"), &format!("--regid={user}")]);
             inside.arg(program).args(args);
         }
-        apart(inside.current_dir(work), spaces)
+        inside
     }
 
     /// Starts a process that is nobody's agent; it keeps this file locked.
