@@ -102,6 +102,7 @@ const LINES: &[Line] = &[
         &[
             "a_machine_that_is_up_for_ten_years",
             "a_record_that_a_wrong_clock_dated",
+            "a_clock_that_was_set_forward",
             "zones_and_locales",
         ],
         "`any_moment_is_borne`, `zones_and_locales_change_no_byte`",
@@ -163,7 +164,7 @@ fn played(test: &str) -> &'static [&'static str] {
             &["claude-code", "codex", "pi", "gemini", "copilot"]
         }
         "a_lock_that_an_innocent_took" => &["codex", "copilot"],
-        "an_agent_that_sees_its_store_elsewhere" => &["pi"],
+        "an_agent_that_sees_its_store_elsewhere" | "a_clock_that_was_set_forward" => &["pi"],
         "an_agent_that_the_machine_hides" => &["claude-code", "openclaw"],
         // Of Pi, our receipt alone says who has a session; beside others, files of ours are the same.
         "a_file_of_ours_that_is_cut_or_empty"

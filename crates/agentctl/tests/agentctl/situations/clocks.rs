@@ -1,15 +1,17 @@
 //! Clocks that are stepped, zones, and locales.
 
 use super::{
-    Scene,
+    Kind, Scene,
     cast::ALL,
-    each,
+    each, planted,
     stores::{ended, works},
-    world::within,
+    world::{Mounted, must, within},
 };
 use crate::kills::until;
+use jiff::{SignedDuration, Timestamp};
 use std::{
     fs::{self, File},
+    path::Path,
     time::{Duration, SystemTime},
 };
 
@@ -21,6 +23,39 @@ fn a_machine_that_is_up_for_ten_years() {
         works(&scene);
         scene.holder.end();
         ended(&scene);
+    });
+}
+
+/// Puts into the place of a process in `/proc` what stands there, dated an hour ago.
+const NOTED: &str = r#"
+mkdir -p "$2/fd" "$2/task/$1" "$2/ns"
+for file in stat cmdline environ status; do cat "/proc/$1/$file" > "$2/$file"; done
+cp "$2/stat" "$2/task/$1/stat"
+for link in exe cwd root ns/mnt ns/pid ns/time; do ln -s "$(readlink "/proc/$1/$link")" "$2/$link"; done
+chown -hR "$3:$3" "$2"
+touch -d '1 hour ago' "$2"
+"#;
+
+/// It runs for a minute, and the clock was set forward by an hour: only the kernel's note of it is as old as what it wrote.
+#[test]
+fn a_clock_that_was_set_forward() {
+    each(&[Kind::Pi], |kind| {
+        let scene = Scene::new(kind);
+        let hour = SignedDuration::from_hours(1);
+        let (work, part) = (scene.place.work(), kind.part());
+        planted::plant(&scene.place, part);
+        let then = Timestamp::now() - hour + SignedDuration::from_secs(1);
+        planted::date(&scene.place, part, &work, then);
+        let file = File::options().append(true).open(&scene.record).expect("our file");
+        file.set_modified(then.into()).expect("a time");
+        let pid = scene.holder.process.pid.to_string();
+        let user = scene.place.user().unwrap_or(0).to_string();
+        let noted = work.join("noted");
+        let place = noted.to_string_lossy();
+        must("sh", &["-ec", NOTED, "sh", &pid, &place, &user]);
+        let shown = Mounted::over(&noted, Path::new(&format!("/proc/{pid}")));
+        works(&scene);
+        drop(shown);
     });
 }
 

@@ -40,8 +40,13 @@ pub(super) fn give(home: &Place) {
 
 /// Makes its moments ones that are just over, and its directories those of this home.
 pub(super) fn freshen(home: &Place, part: &Part, work: &Path) {
+    date(home, part, work, Timestamp::now());
+}
+
+/// The same for moments that were over then.
+pub(super) fn date(home: &Place, part: &Part, work: &Path, then: Timestamp) {
     let written: Timestamp = part.written.parse().expect("a moment");
-    let by = Timestamp::now().duration_since(written);
+    let by = then.duration_since(written);
     let fresh = Fresh { home: home.path(""), work: work.to_owned(), by };
     let mut files = Vec::new();
     walk(&home.path(part.store), &mut files);
