@@ -106,7 +106,8 @@ pub struct Counting<'a> {
 /// What was counted of a file before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Before {
-    /// It has not changed since. Otherwise it is longer, and whether it only grew is for its reader to tell.
+    /// It has not changed since. Otherwise it is longer, or was written to a moment before it was counted, and
+    /// whether it only grew is for its reader to tell.
     pub same: bool,
     /// What its reader wrote down.
     pub kept: Vec<u8>,

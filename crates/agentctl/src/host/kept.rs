@@ -92,9 +92,10 @@ impl Kept {
         let (stamp, kept) = self.shard(place(&name))?.newest(&name)?;
         let own = count_stamp(counting, true);
         let same = stamp == own;
+        let young = stamp == count_stamp(counting, false); // its dates alone do not tell that nothing changed
         let length = stamp.strip_prefix(&own[..IDENTITY])?.first_chunk()?;
         let grew = u64::from_le_bytes(*length) < counting.stat.size;
-        (same || grew).then_some(Before { same, kept })
+        (same || young || grew).then_some(Before { same, kept })
     }
 
     /// Keeps what was counted of it, even if it was touched a moment ago: whoever goes on with that looks at what

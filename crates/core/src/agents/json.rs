@@ -62,6 +62,19 @@ pub(super) enum Pick {
     Field(&'static str),
     /// These of the object in this field.
     Within(&'static str, &'static [Pick]),
+    /// These of each object in the array in this field.
+    Each(&'static str, &'static [Pick]),
+}
+
+impl Pick {
+    /// The field that it names, and what is picked from what is there.
+    fn of(&self) -> (&'static str, Picked) {
+        match self {
+            Self::Field(name) => (name, Picked { picks: &[], each: false }),
+            Self::Within(name, picks) => (name, Picked { picks, each: false }),
+            Self::Each(name, picks) => (name, Picked { picks, each: true }),
+        }
+    }
 }
 
 /// The picked fields of a JSON object, read as a stream: nothing else is held, however long or deep it
@@ -69,7 +82,7 @@ pub(super) enum Pick {
 pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
     let mut reader =
         serde_json::Deserializer::from_reader(BufReader::with_capacity(64 << 10, stream));
-    Picked(picks).deserialize(&mut reader).unwrap_or_default()
+    Picked { picks, each: false }.deserialize(&mut reader).unwrap_or_default()
 }
 
 /// The picked fields of a line, where nothing else of it is wanted. What [`line()`] mends, or cannot
@@ -79,7 +92,7 @@ pub(super) fn parts(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) -
         Body::Huge(_) => Value::Null,
         Body::Whole(bytes) => {
             let mut reader = serde_json::Deserializer::from_slice(bytes);
-            Picked(picks).deserialize(&mut reader).unwrap_or_default()
+            Picked { picks, each: false }.deserialize(&mut reader).unwrap_or_default()
         }
     };
     match light.is_object() {
@@ -92,7 +105,7 @@ pub(super) fn parts(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) -
 /// where it is no object, or not all of one.
 pub(super) fn light(line: &[u8], picks: &'static [Pick]) -> Value {
     let mut reader = serde_json::Deserializer::from_slice(line);
-    let value = Picked(picks).deserialize(&mut reader).unwrap_or_default();
+    let value = Picked { picks, each: false }.deserialize(&mut reader).unwrap_or_default();
     if reader.end().is_ok() { value } else { Value::Null }
 }
 
@@ -123,7 +136,11 @@ pub(super) fn first<T>(file: &dyn Bytes, ask: impl Fn(&Value) -> Option<T>) -> O
     answer
 }
 
-struct Picked(&'static [Pick]);
+/// What is picked of a value: of itself if it is an object, or of each object in it.
+struct Picked {
+    picks: &'static [Pick],
+    each: bool,
+}
 
 impl<'de> DeserializeSeed<'de> for Picked {
     type Value = Value;
@@ -141,11 +158,12 @@ impl<'de> Visitor<'de> for Picked {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let picks = if self.each { &[] } else { self.picks };
         let mut object = Map::new();
-        while let Some(pick) = map.next_key_seed(Chosen(self.0))? {
+        while let Some(pick) = map.next_key_seed(Chosen(picks))? {
             match pick {
-                Some((key, picks)) => {
-                    object.insert(key.to_owned(), map.next_value_seed(Picked(picks))?);
+                Some((key, inside)) => {
+                    object.insert(key.to_owned(), map.next_value_seed(inside)?);
                 }
                 None => {
                     map.next_value::<IgnoredAny>()?;
@@ -156,8 +174,15 @@ impl<'de> Visitor<'de> for Picked {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Value::Null)
+        if !self.each {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(Value::Null);
+        }
+        let mut all = Vec::new();
+        while let Some(one) = seq.next_element_seed(Self { picks: self.picks, each: false })? {
+            all.push(one);
+        }
+        Ok(Value::Array(all))
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
@@ -189,7 +214,7 @@ impl<'de> Visitor<'de> for Picked {
 struct Chosen(&'static [Pick]);
 
 impl<'de> DeserializeSeed<'de> for Chosen {
-    type Value = Option<(&'static str, &'static [Pick])>;
+    type Value = Option<(&'static str, Picked)>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
         from.deserialize_str(self)
@@ -197,18 +222,14 @@ impl<'de> DeserializeSeed<'de> for Chosen {
 }
 
 impl Visitor<'_> for Chosen {
-    type Value = Option<(&'static str, &'static [Pick])>;
+    type Value = Option<(&'static str, Picked)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a field")
     }
 
     fn visit_str<E: de::Error>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().find_map(|pick| match pick {
-            Pick::Field(name) if *name == key => Some((*name, [].as_slice())),
-            Pick::Within(name, picks) if *name == key => Some((*name, *picks)),
-            Pick::Field(_) | Pick::Within(..) => None,
-        }))
+        Ok(self.0.iter().map(Pick::of).find(|(name, _)| *name == key))
     }
 }
 
@@ -322,6 +343,16 @@ mod tests {
         let line = format!(r#"{{"x":{deep},"a":1,"a":null,"b":{{"c":"yes","d":{deep}}},"a":[1]}}"#);
         assert_eq!(picked(line.as_bytes(), PICKS), json!({"a": null, "b": {"c": "yes"}}));
         assert_eq!(picked(&b"{\"a\":"[..], PICKS), Value::Null);
+    }
+
+    #[test]
+    fn each_object_of_an_array_is_picked_from() {
+        static PICKS: &[Pick] = &[Pick::Each("a", &[Pick::Field("b"), Pick::Field("c")])];
+        let of = |line: &str| light(line.as_bytes(), PICKS);
+        let picked = json!({"a": [{"b": 1}, "x", {"c": {}}, null]});
+        assert_eq!(of(r#"{"a":[{"b":1,"d":[2]},"x",{"c":{"e":1}},[{"b":1}]]}"#), picked);
+        assert_eq!(of(r#"{"a":{"b":1}}"#), json!({"a": {}}));
+        assert_eq!(of(r#"{"a":"x"}"#), json!({"a": "x"}));
     }
 
     #[test]

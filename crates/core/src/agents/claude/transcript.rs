@@ -177,8 +177,8 @@ impl<'a> Tail<'a> {
             (self.model.is_none() || self.last.is_none()) && has(line, "\"assistant\"")
         };
         let light = match line.body {
-            Body::Whole(bytes) if self.is_beside(bytes) && !says(bytes) => {
-                json::light(bytes, BESIDE)
+            Body::Whole(bytes) if self.is_older(bytes) && !says(bytes) => {
+                json::light(bytes, if tells(bytes) { ASKING } else { BESIDE })
             }
             Body::Whole(_) | Body::Huge(_) => Value::Null,
         };
@@ -198,10 +198,14 @@ impl<'a> Tail<'a> {
 
     /// Once a turn was met, an older line changes it only if it follows a newer one, or asks or answers.
     fn is_beside(&self, line: &[u8]) -> bool {
+        self.is_older(line) && !tells(line)
+    }
+
+    /// A turn was met, and the line follows none of its lines.
+    fn is_older(&self, line: &[u8]) -> bool {
         let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        let tells = || has("AskUserQuestion") || has("tool_result");
         let follows = || self.seen.iter().any(|uuid| has(uuid));
-        self.newest.is_some() && !line.trim_ascii().is_empty() && !tells() && !follows()
+        self.newest.is_some() && !line.trim_ascii().is_empty() && !follows()
     }
 
     fn name(&mut self, value: &Value, key: &str) {
@@ -296,6 +300,12 @@ impl<'a> Tail<'a> {
             Some(turn) => turn,
         }
     }
+}
+
+/// The line may ask or answer something.
+fn tells(line: &[u8]) -> bool {
+    let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
+    has("AskUserQuestion") || has("tool_result")
 }
 
 /// How a user's line leaves the turn: `None` if it says nothing of a turn, `Some(None)` if open.
@@ -398,6 +408,21 @@ static BESIDE: &[Pick] = &[
     Pick::Field("customTitle"),
     Pick::Field("aiTitle"),
 ];
+
+/// The same, and what such a line asked or answered.
+static ASKING: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("uuid"),
+    Pick::Field("timestamp"),
+    Pick::Field("gitBranch"),
+    Pick::Field("version"),
+    Pick::Field("customTitle"),
+    Pick::Field("aiTitle"),
+    Pick::Within("message", &[Pick::Each("content", CALLS)]),
+];
+
+static CALLS: &[Pick] =
+    &[Pick::Field("type"), Pick::Field("name"), Pick::Field("id"), Pick::Field("tool_use_id")];
 
 /// The few fields that decide a turn, of a line that is too long or too strange to hold.
 static DECISIVE: &[Pick] = &[

@@ -31,10 +31,16 @@ const LIMIT: u64 = 4 << 20;
 const ADMITTED: &str = "activeWriterRunId";
 
 /// A key has one current transcript, and those it had before a reset.
+const IDS: &str = "
+    select current_session_id, session_key from session_nodes
+    union select session_id, session_key from session_windows";
+/// The same for one id: SQLite would make all of them first, for each that is asked for.
+const ID: &str = "
+    select current_session_id, session_key from session_nodes where current_session_id = ?1
+    union select session_id, session_key from session_windows where session_id = ?1";
+
+/// What is told of each of these ids.
 const SESSIONS: &str = "
-    with ids(id, key) as (
-        select current_session_id, session_key from session_nodes
-        union select session_id, session_key from session_windows)
     select ids.id, ids.key, coalesce(w.status, n.status), w.started_at, w.ended_at,
         coalesce(w.created_at, n.created_at),
         max(coalesce(n.updated_at, 0), coalesce(w.updated_at, 0),
@@ -48,11 +54,17 @@ const SESSIONS: &str = "
 
 /// Every session of a database.
 pub(super) fn all(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
-    sessions(host, db, "", &[])
+    sessions(host, db, (IDS, ""), &[])
 }
 
-fn sessions(host: &dyn Host, db: &Path, which: &str, args: &[Cell]) -> io::Result<Vec<Entry>> {
-    let rows = match host.rows(db, &format!("{SESSIONS} {which}"), args) {
+fn sessions(
+    host: &dyn Host,
+    db: &Path,
+    (ids, which): (&str, &str),
+    args: &[Cell],
+) -> io::Result<Vec<Entry>> {
+    let sql = format!("with ids(id, key) as ({ids}) {SESSIONS} {which}");
+    let rows = match host.rows(db, &sql, args) {
         Err(_) if is_unborn(host, db) => Vec::new(),
         rows => rows?,
     };
@@ -68,13 +80,13 @@ fn is_unborn(host: &dyn Host, db: &Path) -> bool {
 /// Those that are stored as running.
 pub(super) fn running(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
     let which = "where coalesce(w.status, n.status, 'running') = 'running'";
-    let found = sessions(host, db, which, &[])?;
+    let found = sessions(host, db, (IDS, which), &[])?;
     Ok(found.into_iter().filter(Entry::runs).collect())
 }
 
 /// One session.
 pub(super) fn one(host: &dyn Host, db: &Path, id: &str) -> io::Result<Option<Entry>> {
-    let found = sessions(host, db, "where ids.id = ?1", &[Cell::Text(id.to_owned())])?;
+    let found = sessions(host, db, (ID, ""), &[Cell::Text(id.to_owned())])?;
     Ok(found.into_iter().next())
 }
 
