@@ -381,9 +381,10 @@ pub trait Agent: Sync {
     fn counts_apart(&self) -> bool {
         false
     }
-    /// A line of its output says that it has answered the prompt it was started with, where its record may not.
-    fn answers(&self, _: &[u8]) -> bool {
-        false
+    /// What a line of its output says of its last prompt, where its record may not: whether it was answered, and the words
+    /// that say so.
+    fn answers(&self, _: &[u8]) -> Option<(bool, &'static str)> {
+        None
     }
     /// Files by whose bytes a record read to this depth is told, with its stub and the bytes of its own, and by
     /// nothing else. `None` where that cannot be said.

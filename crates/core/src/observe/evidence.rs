@@ -25,6 +25,9 @@ use std::{
 /// for up to a hundredth of a second.
 const COARSE: SignedDuration = SignedDuration::from_millis(20);
 
+/// How far back the output of a launch is searched for its last word.
+const PRINTED: u64 = 256 << 10;
+
 impl Survey<'_> {
     /// Adds the sessions of a store's history that were asked for or may be held.
     pub(super) fn recorded(&mut self, store: &Path, history: History, claimed: usize) {
@@ -201,8 +204,8 @@ impl Survey<'_> {
         Some((holder.key.clone(), Source::Launch { launch, pid }))
     }
 
-    /// The last line of what our newest launch of it printed, if it exited well since the record was written, whose
-    /// newest turn has no answer, and the line says that there was one.
+    /// What our newest launch of it printed last of its prompt, if it exited well since the record was written, whose newest
+    /// turn has no answer, and says that there was one. Behind it stands what hooks have printed.
     fn answered(&self, candidate: &Candidate, record: &Reading) -> Option<Source> {
         let Reading::Read(record) = record else { return None };
         match &record.turn {
@@ -213,17 +216,21 @@ impl Survey<'_> {
         newest.exit.filter(|exit| exit.code == Some(0) && Some(exit.at) >= record.updated)?;
         let path = newest.log.clone()?;
         let file = self.host.open(&path).ok()?;
-        let mut last = None;
-        let _ = lines::back(&*file, &mut |line| match line.body {
-            Body::Whole(b"") => Flow::Continue(()), // behind its end
-            Body::Whole(bytes) => {
-                last = self.agent.answers(bytes).then_some(line.at);
-                Flow::Break(())
+        let (size, mut found) = (file.size(), None);
+        let _ = lines::back(&*file, &mut |line| {
+            let told = match line.body {
+                Body::Whole(bytes) => self.agent.answers(bytes),
+                Body::Huge(_) => None,
+            };
+            found = told.map(|told| (line.at, told));
+            match found.is_none() && size - line.at < PRINTED {
+                true => Flow::Continue(()),
+                false => Flow::Break(()),
             }
-            Body::Huge(_) => Flow::Break(()),
         });
-        let (shows, without) = ("\"subtype\":\"success\"".to_owned(), Vec::new());
-        last.map(|offset| Source::Line { path, offset, shows, without })
+        let (offset, (answered, shows)) = found?;
+        let (shows, without) = (shows.to_owned(), Vec::new());
+        answered.then_some(Source::Line { path, offset, shows, without })
     }
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {

@@ -42,7 +42,8 @@ fn what_a_killed_parent_did_not_run_can_be_run() {
     let (id, pid) = (crate::driven::id(&launched), is_real(&launched, EXE));
     signal(Signal::KILL, stage.parent(pid));
     gate.open();
-    assert_eq!(agent.call(&["wait", &id]).code, Some(0));
+    let waited = agent.call(&["wait", &id]);
+    assert_eq!(waited.code, Some(8), "nobody saw its exit: {waited:?}");
     let hook = |id: &str| stage.one("status", id).expect("it is there")["hooks"][0].clone();
     assert_eq!(hook(&id)["outcome"], "not_run");
     let codes = [(); 2].map(|()| agent.call(&["hook", "run", &id]).code);

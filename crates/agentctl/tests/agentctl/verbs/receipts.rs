@@ -49,7 +49,9 @@ fn an_answer_that_was_only_printed_is_an_answer() {
         let agents = Agents::with(&script);
         agents.home.write("end", "0");
         agents.own();
-        let launched = agents.home.run(&["launch", "claude-code", "-p", "hi", "--wait", "--json"]);
+        let words = ["launch", "claude-code", "-p", "hi", "--wait", "--json"];
+        // What a hook prints stands behind its last word.
+        let launched = agents.home.run(&[&words[..], &["--on-complete", "echo run"]].concat());
         let session = launched.json()["session"].clone();
         assert_eq!((&session["state"], &session["exit_code"]), (&json!(state), &json!(0)));
         let waited = agents.home.run(&["wait", session["id"].as_str().expect("an id")]);

@@ -142,8 +142,8 @@ impl Agent for Claude {
         (depth == Depth::Glance).then(Vec::new)
     }
 
-    fn answers(&self, line: &[u8]) -> bool {
-        transcript::is_success(line)
+    fn answers(&self, line: &[u8]) -> Option<(bool, &'static str)> {
+        transcript::result(line)
     }
 
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {

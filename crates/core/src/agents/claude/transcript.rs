@@ -339,12 +339,13 @@ fn assistant(value: &Value) -> Option<Option<Ending>> {
     })
 }
 
-/// The last line that a print run prints once it has answered. 2.1.197 may exit before it has written the answer
-/// down: on a busy machine one of three such runs did.
-pub(super) fn is_success(line: &[u8]) -> bool {
+/// What a print run prints of each prompt in the end. 2.1.197 may exit before it has written the answer down: on a busy
+/// machine one of three such runs did.
+pub(super) fn result(line: &[u8]) -> Option<(bool, &'static str)> {
     let line = json::object(line);
     let is = |key: &str, value: &str| json::text(&line, key) == Some(value);
-    is("type", "result") && is("subtype", "success") && line["is_error"] == Value::Bool(false)
+    let good = is("subtype", "success") && line["is_error"] == Value::Bool(false);
+    is("type", "result").then_some((good, "\"type\":\"result\""))
 }
 
 /// The text of a message: the string itself, or its first text block.

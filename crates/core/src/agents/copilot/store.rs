@@ -47,7 +47,14 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
     let Ok(held) = host.locked(&store.join(SESSIONS)) else { return locks(host, store, None) };
     let own = |path: PathBuf| Some(claim(host, held_by(store, &path)?, path));
     let claims = held.into_iter().filter_map(own).collect();
-    Ok(Claims { claims, ..Claims::default() })
+    let mut claims = Claims { claims, ..Claims::default() };
+    // What a link leads to does not lie below the store.
+    for linked in ids(host, store)?.iter().filter(|entry| entry.kind == Kind::Link) {
+        let own = locks(host, store, Some(&linked.name))?;
+        claims.claims.extend(own.claims);
+        claims.problems.extend(own.problems);
+    }
+    Ok(claims)
 }
 
 /// Every lock file of a session, or of all. One that nobody holds is what a kill leaves behind (1.0.102).
