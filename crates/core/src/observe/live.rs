@@ -21,6 +21,8 @@ pub(super) struct Live {
     pub(super) since: Timestamp,
     /// It certainly is the agent's; else it tells nothing of itself and may be.
     pub(super) judged: bool,
+    /// It runs as the user who asks, or may.
+    pub(super) mine: bool,
     /// How it is run, where it tells.
     pub(super) role: Option<Role>,
     pub(super) parent: u32,
@@ -87,12 +89,10 @@ impl Survey<'_> {
 
     fn judge(&self, table: &Table, process: &Process) -> Option<Live> {
         let key = table.key(process);
-        let mine = self.host.is_mine(&key);
-        if mine == Ok(false) {
-            return None;
-        }
-        let (Ok(_), Ok(argv)) = (mine, self.host.argv(&key)) else {
-            return self.unjudged(table, process);
+        let (mine, argv) = match (self.host.is_mine(&key), self.host.argv(&key)) {
+            (Ok(mine), Ok(argv)) => (mine, argv),
+            (Ok(false), Err(_)) => return None,
+            (Ok(true), Err(_)) | (Err(_), _) => return self.unjudged(table, process),
         };
         let exe = self.host.exe(&key).ok();
         let program = Program { comm: &process.comm, exe: exe.as_deref(), argv: &argv };
@@ -109,6 +109,10 @@ impl Survey<'_> {
         if (env.is_none() || cwd.is_none()) && self.host.is_over(&key) {
             return None;
         }
+        // Root may read what others run. To anybody else they tell nothing, and none of his stores is theirs to write to.
+        if !mine && env.is_none() {
+            return None;
+        }
         let env = env.unwrap_or_default();
         // A relative store is relative to where its process works, not to where we do.
         let whole = |store: PathBuf| cwd.as_ref().map_or(store.clone(), |cwd| cwd.join(&store));
@@ -118,6 +122,7 @@ impl Survey<'_> {
         let cwd = cwd.map(|cwd| self.host.resolve(&self.agent.directory(&program, &env, cwd)));
         Some(Live {
             judged: true,
+            mine,
             role,
             argv,
             stores,
@@ -165,7 +170,8 @@ impl Survey<'_> {
         let mine = self.agent.stores(env).into_iter().filter(there);
         let mine = mine.map(|store| self.host.resolve(&store));
         let is_here = |one: &Live, store: &PathBuf| one.apart.iter().all(|(own, _)| own != store);
-        let theirs = self.live.iter().flat_map(|process| {
+        // Whoever looks at one home as root has not asked for those of others.
+        let theirs = self.live.iter().filter(|process| process.mine).flat_map(|process| {
             process.stores.iter().filter(|store| is_here(process, store)).cloned()
         });
         let own = |launch: &&Launched| launch.agent == self.agent.card().name;
@@ -195,6 +201,9 @@ impl Survey<'_> {
             }
         }
         self.stores = known.into_iter().map(|(_, store)| store).collect();
+        let stores = &self.stores;
+        let concerns = |one: &Live| one.mine || one.stores.iter().any(|own| stores.contains(own));
+        self.live.retain(concerns);
     }
 
     /// The same directory may be mounted in two places: whoever uses one uses the other.
@@ -213,6 +222,7 @@ impl Live {
             key: table.key(process),
             since: table.since(process.start),
             judged: false,
+            mine: true,
             role: None,
             parent: process.parent,
             forked: process.forked,
