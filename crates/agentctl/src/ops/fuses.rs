@@ -3,7 +3,7 @@
 use super::{
     Here,
     command::said_by_all,
-    dirs::{real, unwritable},
+    dirs::{real, untaken, unwritable},
     exact::{exact, said as said_of},
     status::status,
     stop::{self, Manner},
@@ -13,7 +13,7 @@ use crate::{
     error::{Error, Kind},
     intents::{
         fuses::{self, Held},
-        store::Found,
+        store::{Found, Untaken},
     },
     places,
 };
@@ -147,17 +147,16 @@ fn meant(here: &Here, mut set: Vec<Fuse>, name: &str) -> Result<Vec<Fuse>, Error
 
 /// `None` where it has fired since.
 fn change(state: &Path, id: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Option<Fuse>, Error> {
-    let held = Held::take(state, id).map_err(|why| match why.kind() {
-        io::ErrorKind::WouldBlock => {
-            let what = format!("fuse {id} is firing, or is being changed");
-            Error::new(Kind::Refused, what).hint("`agentctl fuse list -a` says how it fired")
-        }
-        _ => unwritable(&fuses::folder(state), &why),
-    })?;
+    let held = Held::take(state, id).map_err(|why| untaken(why, || in_use(id)))?;
     let Some(held) = held.filter(|held| held.now.is_set()) else { return Ok(None) };
     let fuse = changed(held.now.clone());
     held.change(&fuse).map_err(|why| unwritable(&fuses::folder(state), &why))?;
     Ok(Some(fuse))
+}
+
+fn in_use(id: &str) -> Error {
+    Error::new(Kind::Refused, format!("fuse {id} is firing, or is being changed"))
+        .hint("`agentctl fuse list -a` says how it fired")
 }
 
 fn none(name: &str) -> Error {
@@ -211,8 +210,8 @@ pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
     let state = places::known_state()?;
     let unwritten = |why: io::Error| unwritable(&fuses::folder(&state), &why);
     let held = match Held::take(&state, id) {
-        Err(why) if why.kind() == io::ErrorKind::WouldBlock => None,
-        held => held.map_err(unwritten)?,
+        Err(Untaken::Held) => None,
+        held => held.map_err(|why| untaken(why, || in_use(id)))?,
     };
     let Some(held) = held.filter(|held| held.now.is_due(here.again().now())) else {
         return Ok(None);
