@@ -191,21 +191,32 @@ pub(crate) fn name_of(session: &Session) -> String {
 }
 
 /// Nobody can say whether it is alive.
-fn is_doubtful(session: &Session) -> bool {
+pub(super) fn is_doubtful(session: &Session) -> bool {
     !session.live && session.state == StateName::Unknown
 }
 
-/// Sessions that are alive, of these groups or all, then those that may be; and what could not be read.
-pub(crate) fn live(here: &Here, groups: &[String]) -> (Vec<Session>, Vec<Problem>) {
+/// What may be stopped.
+pub(crate) struct Open {
+    /// Sessions that are alive.
+    pub(crate) alive: Vec<Session>,
+    /// Sessions of which nobody can say whether they are.
+    pub(crate) doubtful: Vec<Session>,
+    /// What could not be read.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Sessions that are alive or may be, of these groups or all.
+pub(crate) fn open(here: &Here, groups: &[String]) -> Open {
     // Which group it is in a receipt says: who is in one that is lost may be meant.
     let ask = everything(groups);
     let found = if groups.is_empty() { list::list(here, &ask) } else { list::told(here, &ask) };
     // Idle in a server there is nothing to end.
     let rests = |session: &Session| session.shared && session.state == StateName::Idle;
-    let meant = |session: &Session| session.live && !rests(session) || is_doubtful(session);
-    let mut open: Vec<Session> = found.sessions.into_iter().filter(meant).collect();
-    open.sort_by_key(is_doubtful);
-    (open, found.problems)
+    let (mut alive, rest): (Vec<_>, Vec<_>) =
+        found.sessions.into_iter().partition(|session| session.live);
+    alive.retain(|session| !rests(session));
+    let doubtful = rest.into_iter().filter(is_doubtful).collect();
+    Open { alive, doubtful, problems: found.problems }
 }
 
 /// All that is alive, of these groups or all.
