@@ -5,7 +5,7 @@ use crate::{
     error::{Error, Kind},
     ops::{
         self, Here,
-        stop::{Manner, name_of},
+        stop::{Manner, Open, name_of},
     },
     view,
 };
@@ -37,8 +37,9 @@ pub(super) fn run(here: &Here, args: &Stop) -> Outcome {
     };
     match args.ids.as_slice() {
         [] => {
-            let (live, problems) = ops::stop::live(here, &args.group);
-            for session in live {
+            let Open { alive, doubtful, problems } = ops::stop::open(here, &args.group);
+            // The end of the first may show how the others are.
+            for session in alive.into_iter().chain(doubtful) {
                 add(name_of(&session), ops::stop::stop_one(here, session, manner));
             }
             stops.problems = problems;

@@ -53,7 +53,7 @@ pub(crate) struct Setting {
     pub(crate) origin: Origin,
 }
 
-/// Something to tell a person about a file that does not stand in the way.
+/// Something to tell a person about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) path: PathBuf,
@@ -71,7 +71,12 @@ impl Note {
         }
     }
 
-    /// The same, with the file.
+    /// The same of what does not count.
+    fn ignored(self) -> Self {
+        Self { what: format!("{}; it is ignored", self.what), ..self }
+    }
+
+    /// What there is to tell, with its place and the file.
     pub(crate) fn line(&self) -> String {
         let gap = if self.place.is_some() { "" } else { " " };
         format!("{}:{gap}{}", self.path.display(), self.text())
@@ -246,17 +251,11 @@ impl Sources<'_> {
         }
         let trust = looked.config.folders(Key::Trust, self.home.as_deref());
         let is_trusted = project::is_trusted(&path, &trust);
-        let before = looked.wrong.len();
-        let content = looked.content(Layer::Project, &path);
-        if !is_trusted {
+        let (content, wrong) = looked.content(Layer::Project, &path);
+        match is_trusted {
+            true => looked.wrong.extend(wrong.iter().map(Note::line)),
             // Whoever can write it is not to keep others from launching there.
-            let place = format!("{}:", path.display());
-            for what in looked.wrong.split_off(before) {
-                let what = what.strip_prefix(&place).unwrap_or(&what);
-                let (place, what) = what.split_once(' ').unwrap_or((what, ""));
-                let place = place.strip_suffix(':').map(str::to_owned);
-                looked.note(&path, place, &format!("{what}; it is ignored"));
-            }
+            false => looked.config.notes.extend(wrong.into_iter().map(Note::ignored)),
         }
         let Some(mut content) = content else { return };
         let (may, may_not): (Vec<Entry>, Vec<Entry>) =
@@ -304,7 +303,8 @@ impl Looked {
 
     /// Adds what a file sets; says whether there is one.
     fn file(&mut self, layer: Layer, path: &Path) -> bool {
-        let content = self.content(layer, path);
+        let (content, wrong) = self.content(layer, path);
+        self.wrong.extend(wrong.iter().map(Note::line));
         let is_there = self.files.last().is_some_and(|file| file.state != FileState::Absent);
         if let Some(content) = content {
             self.add(layer, path, content);
@@ -312,18 +312,18 @@ impl Looked {
         is_there
     }
 
-    /// What is in a file that can be read.
-    fn content(&mut self, layer: Layer, path: &Path) -> Option<Content> {
+    /// What is in a file that can be read, and what is wrong with it.
+    fn content(&mut self, layer: Layer, path: &Path) -> (Option<Content>, Vec<Note>) {
+        let note = |place, what| Note { path: path.to_owned(), place, what };
         let (text, mode) = match text(layer, path) {
             Ok(Some(text)) => text,
             Ok(None) => {
                 self.seen(layer, path, FileState::Absent, None);
-                return None;
+                return (None, Vec::new());
             }
             Err(why) => {
-                self.wrong.push(format!("{}: {why}", path.display()));
-                self.seen(layer, path, FileState::Wrong, Some(why));
-                return None;
+                self.seen(layer, path, FileState::Wrong, Some(why.clone()));
+                return (None, vec![note(None, why)]);
             }
         };
         let content = match path.extension().is_some_and(|ending| ending == "json") {
@@ -334,12 +334,12 @@ impl Looked {
         if layer == Layer::User && mode & 0o044 != 0 {
             self.note_secret(path, &content);
         }
-        let told = |one: &Remark| format!("{}:{}: {}", one.line, one.column, one.what);
-        let wrong: Vec<String> = content.wrong.iter().map(told).collect();
+        let told =
+            |one: &Remark| note(Some(format!("{}:{}", one.line, one.column)), one.what.clone());
+        let wrong: Vec<Note> = content.wrong.iter().map(told).collect();
         let state = if wrong.is_empty() { FileState::Read } else { FileState::Wrong };
-        self.wrong.extend(wrong.iter().map(|what| format!("{}:{what}", path.display())));
-        self.seen(layer, path, state, wrong.into_iter().next());
-        Some(content)
+        self.seen(layer, path, state, wrong.first().map(Note::text));
+        (Some(content), wrong)
     }
 
     /// Notes that others may read a secret, if one is in it.

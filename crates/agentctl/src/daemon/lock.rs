@@ -139,7 +139,7 @@ impl Lock {
         let moved = !is_same(&path, &self.file);
         if moved {
             let file = lockable(&path)?;
-            flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+            locked(&file, Instant::now() + LOOKED)?;
             self.file = file;
         }
         let changed = self.told.is_some() && (moved || within(&self.file) != self.told);
@@ -208,4 +208,32 @@ fn taken(keeper: &Keeper) -> Error {
     let who = keeper.pid.map(|pid| format!(", as process {pid}")).unwrap_or_default();
     Error::new(Kind::Refused, format!("the daemon is running already{who}"))
         .hint("`agentctl daemon status` shows it; `agentctl daemon restart` replaces it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who looks whether somebody has it is not taken for another daemon.
+    #[test]
+    fn it_is_mended_though_somebody_looks() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let state = dir.path();
+        let mut lock = Lock::take(state).expect("nobody has it");
+        lock.tell(&state.join("socket")).expect("our file");
+        let path = state.join(NAME);
+        fs::remove_file(&path).expect("our file");
+        let looks = lockable(&path).expect("our file");
+        flock(&looks, FlockOperation::NonBlockingLockShared).expect("nobody has it");
+        let until = Instant::now() + TICK * 5;
+        thread::scope(|scope| {
+            let mended = scope.spawn(|| lock.mend(state));
+            while !mended.is_finished() && Instant::now() < until {
+                thread::yield_now();
+            }
+            drop(looks);
+            assert!(mended.join().expect("no panic").expect("it is only looked at"));
+        });
+        assert!(Lock::is_held(state));
+    }
 }

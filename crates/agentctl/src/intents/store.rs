@@ -2,7 +2,10 @@
 
 use crate::{read, write};
 use jiff::{SignedDuration, Timestamp};
-use rustix::fs::{FlockOperation, flock};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     fs::{self, File},
@@ -77,6 +80,17 @@ pub(crate) fn add<T: Intent>(state: &Path, intent: &T) -> io::Result<()> {
     write::fresh(&path::<T>(state, intent.named().1), intent)
 }
 
+/// Why nobody could take hold of one.
+#[derive(Debug)]
+pub(crate) enum Untaken {
+    /// Somebody else has it.
+    Held,
+    /// The kernel does not lock this file.
+    Unlocked(PathBuf, io::Error),
+    /// What is in this file cannot be read.
+    Unread(PathBuf, String),
+}
+
 /// One that nobody else changes meanwhile: a kernel lock, which goes with this value or its process.
 pub(crate) struct Held<T> {
     /// As it is.
@@ -86,20 +100,27 @@ pub(crate) struct Held<T> {
 }
 
 impl<T: Intent> Held<T> {
-    /// Takes hold of it; who is too late is told by `WouldBlock`. `None` is that it is gone.
-    pub(crate) fn take(state: &Path, id: &str) -> io::Result<Option<Self>> {
+    /// Takes hold of it. `None` is that it is gone.
+    pub(crate) fn take(state: &Path, id: &str) -> Result<Option<Self>, Untaken> {
         let path = path::<T>(state, id);
         loop {
             let file = match read::open(&path) {
+                Ok(file) => file,
                 Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
-                file => file?,
+                Err(why) => return Err(Untaken::Unread(path, why.to_string())),
             };
-            flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Err(Untaken::Held),
+                Err(why) => return Err(Untaken::Unlocked(path, why.into())),
+            }
             let now = fs::symlink_metadata(&path).map(|stat| stat.ino());
             // Whoever had it before has written it anew: nobody else would meet us there.
             if now.is_ok_and(|now| file.metadata().is_ok_and(|stat| stat.ino() == now)) {
-                let now = one(&path).map_err(io::Error::other)?;
-                return Ok(Some(Self { now, path, _lock: file }));
+                return match one(&path) {
+                    Ok(now) => Ok(Some(Self { now, path, _lock: file })),
+                    Err(why) => Err(Untaken::Unread(path, why)),
+                };
             }
         }
     }
@@ -136,7 +157,12 @@ pub(crate) fn remove<T: Intent>(state: &Path, path: &Path, now: Timestamp) -> io
         return fs::remove_file(path); // nobody else knows its name
     }
     let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let held = Held::<T>::take(state, id)?.ok_or(io::ErrorKind::NotFound)?;
+    let held = Held::<T>::take(state, id).map_err(|why| match why {
+        Untaken::Held => io::ErrorKind::WouldBlock.into(),
+        Untaken::Unlocked(_, why) => why,
+        Untaken::Unread(_, why) => io::Error::other(why),
+    })?;
+    let held = held.ok_or(io::ErrorKind::NotFound)?;
     match held.now.is_stale(now) {
         true => held.remove(),
         false => Err(io::ErrorKind::WouldBlock.into()),

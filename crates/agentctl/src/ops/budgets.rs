@@ -8,7 +8,7 @@ pub(crate) use look::attach;
 
 use super::{
     Here,
-    dirs::unwritable,
+    dirs::{untaken, unwritable},
     exact::{self, exact},
     hold,
     status::status,
@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Kind},
     intents::{
         budgets::{self, Held},
-        store::Found,
+        store::{Found, Untaken},
     },
     places,
 };
@@ -231,24 +231,16 @@ fn take(state: &Path, id: &str) -> Result<Option<Held>, Error> {
     let until = Instant::now() + MOMENT;
     let held = loop {
         match Held::take(state, id) {
-            Err(why) if why.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => {
-                thread::sleep(TICK);
-            }
+            Err(Untaken::Held) if Instant::now() < until => thread::sleep(TICK),
             held => break held,
         }
     };
-    held.map_err(|why| match why.kind() {
-        io::ErrorKind::WouldBlock => {
-            let what = format!("budget {id} was crossed, and is being acted on, or changed");
-            Error::new(Kind::Refused, what).hint("`agentctl budget list` says what came of it")
-        }
-        _ => {
-            let file = budgets::folder(state).join(format!("{id}.json"));
-            let what = format!("cannot read {}: {why}", file.display());
-            Error::new(Kind::Unreadable, what)
-                .hint("what is set there is not kept: mend or remove it, and set the budget anew")
-        }
-    })
+    held.map_err(|why| untaken(why, || in_use(id)))
+}
+
+fn in_use(id: &str) -> Error {
+    let what = format!("budget {id} was crossed, and is being acted on, or changed");
+    Error::new(Kind::Refused, what).hint("`agentctl budget list` says what came of it")
 }
 
 fn named(here: &Here, name: &str) -> Result<(Session, String), Error> {

@@ -3,6 +3,7 @@
 use super::{Here, locks};
 use crate::{
     error::{Error, Kind},
+    intents::store::Untaken,
     places,
     write::{lockable, make_dir},
 };
@@ -129,6 +130,21 @@ pub(super) struct Claim<'a> {
     pub(super) sharing: policy::Sharing,
     /// Who claims it, for whoever comes second.
     pub(super) who: &'a str,
+}
+
+/// Why an intent could not be taken hold of. What somebody else does with it meanwhile, the caller knows.
+pub(super) fn untaken(why: Untaken, held: impl FnOnce() -> Error) -> Error {
+    match why {
+        Untaken::Held => held(),
+        Untaken::Unlocked(path, why) => {
+            Error::new(Kind::Io, format!("cannot lock {}: {why}", path.display()))
+                .hint("set AGENTCTL_HOME to a directory whose file system has locks")
+        }
+        Untaken::Unread(path, why) => {
+            Error::new(Kind::Unreadable, format!("cannot read {}: {why}", path.display()))
+                .hint("what is set there is not kept: mend or remove it, and set it anew")
+        }
+    }
 }
 
 pub(super) fn unwritable(path: &Path, why: &io::Error) -> Error {

@@ -3,17 +3,17 @@
 use super::{
     Here,
     command::said_by_all,
-    dirs::{real, unwritable},
-    exact::{exact, said as said_of},
+    dirs::{real, untaken, unwritable},
+    exact::{again, exact, said as said_of},
     status::status,
-    stop::{self, Manner},
+    stop::{self, Manner, Open, name_of},
 };
 use crate::{
     bounded::bare,
     error::{Error, Kind},
     intents::{
         fuses::{self, Held},
-        store::Found,
+        store::{Found, Untaken},
     },
     places,
 };
@@ -21,7 +21,7 @@ use agentctl_core::{
     agent::Depth,
     fuse::{Action, Fired, Fuse, SCHEMA, Target},
     text::{excerpt, one_line},
-    wire::{self, Problem},
+    wire::{self, Problem, Session},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{io, path::Path, process::Command, time::Duration};
@@ -147,17 +147,16 @@ fn meant(here: &Here, mut set: Vec<Fuse>, name: &str) -> Result<Vec<Fuse>, Error
 
 /// `None` where it has fired since.
 fn change(state: &Path, id: &str, changed: impl Fn(Fuse) -> Fuse) -> Result<Option<Fuse>, Error> {
-    let held = Held::take(state, id).map_err(|why| match why.kind() {
-        io::ErrorKind::WouldBlock => {
-            let what = format!("fuse {id} is firing, or is being changed");
-            Error::new(Kind::Refused, what).hint("`agentctl fuse list -a` says how it fired")
-        }
-        _ => unwritable(&fuses::folder(state), &why),
-    })?;
+    let held = Held::take(state, id).map_err(|why| untaken(why, || in_use(id)))?;
     let Some(held) = held.filter(|held| held.now.is_set()) else { return Ok(None) };
     let fuse = changed(held.now.clone());
     held.change(&fuse).map_err(|why| unwritable(&fuses::folder(state), &why))?;
     Ok(Some(fuse))
+}
+
+fn in_use(id: &str) -> Error {
+    Error::new(Kind::Refused, format!("fuse {id} is firing, or is being changed"))
+        .hint("`agentctl fuse list -a` says how it fired")
 }
 
 fn none(name: &str) -> Error {
@@ -211,8 +210,8 @@ pub(crate) fn fire(here: &Here, id: &str) -> Result<Option<Fuse>, Error> {
     let state = places::known_state()?;
     let unwritten = |why: io::Error| unwritable(&fuses::folder(&state), &why);
     let held = match Held::take(&state, id) {
-        Err(why) if why.kind() == io::ErrorKind::WouldBlock => None,
-        held => held.map_err(unwritten)?,
+        Err(Untaken::Held) => None,
+        held => held.map_err(|why| untaken(why, || in_use(id)))?,
     };
     let Some(held) = held.filter(|held| held.now.is_due(here.again().now())) else {
         return Ok(None);
@@ -242,25 +241,53 @@ fn act(here: &Here, fuse: &Fuse) -> Result<(), String> {
 
 /// Stops what lives of it; what has ended is as it should be.
 fn stop_all(here: &Here, target: &Target) -> Result<(), String> {
-    let manner = Manner { grace: GRACE, force: false };
-    let (sessions, mut failed) = match target {
+    let failed = match target {
         Target::Session { agent, id } => {
             let own = exact(&here.again(), agent, id).map_err(|why| why.message)?;
-            (own.into_iter().collect(), Vec::new())
+            own.and_then(|own| not_stopped(here, own)).into_iter().collect()
         }
-        Target::Directory(dir) => {
-            let (mut live, problems) = stop::live(&here.again(), &[]);
-            live.retain(|one| one.cwd.as_ref().is_some_and(|cwd| real(cwd).starts_with(dir)));
-            // What cannot be read may work there.
-            (live, problems.iter().map(said_of).collect::<Vec<_>>())
-        }
+        Target::Directory(dir) => stop_in(here, dir),
     };
-    // Those very ones: while the first end, others may get their pids.
-    let not =
-        sessions.into_iter().filter_map(|one| stop::stop_one(&here.again(), one, manner).err());
-    let not = not.filter(|why| why.kind != Kind::NoSession).map(|why| one_line(&why.message));
-    failed.splice(..0, not);
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+}
+
+/// Stops whoever works there, and says what is left. Of a session that only may be alive nobody is signalled: it is
+/// looked at again once the others have ended, and told if it still may.
+fn stop_in(here: &Here, dir: &Path) -> Vec<String> {
+    let Open { mut alive, mut doubtful, problems } = stop::open(&here.again(), &[]);
+    let is_there = |one: &Session| one.cwd.as_ref().is_some_and(|cwd| real(cwd).starts_with(dir));
+    alive.retain(is_there);
+    doubtful.retain(is_there);
+    // Those very ones: while the first end, others may get their pids.
+    let mut failed: Vec<String> =
+        alive.into_iter().filter_map(|one| not_stopped(here, one)).collect();
+    let mut in_doubt = Vec::new();
+    for one in doubtful {
+        match again(&here.again(), &one) {
+            Ok(now) if now.live => failed.extend(not_stopped(here, now)),
+            Ok(now) if stop::is_doubtful(&now) => in_doubt.push(one_line(&name_of(&now))),
+            Ok(_) => {}
+            Err(why) => failed.extend(told(&why)),
+        }
+    }
+    if !in_doubt.is_empty() {
+        let names = in_doubt.join(", ");
+        failed
+            .push(format!("nobody can say whether these are alive, and none was stopped: {names}"));
+    }
+    // What cannot be read may work there.
+    failed.extend(problems.iter().map(said_of));
+    failed
+}
+
+/// Why it was not stopped, if it was not.
+fn not_stopped(here: &Here, session: Session) -> Option<String> {
+    let manner = Manner { grace: GRACE, force: false };
+    stop::stop_one(&here.again(), session, manner).err().and_then(|why| told(&why))
+}
+
+fn told(why: &Error) -> Option<String> {
+    (why.kind != Kind::NoSession).then(|| one_line(&why.message))
 }
 
 /// What it is run for it is told by variables alone: nothing is put into its words.

@@ -11,14 +11,15 @@ use crate::{
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
-    evidence::Role,
+    derive::derive,
+    evidence::{Evidence, Role},
     host::Host,
     ident::ProcKey,
     launch::Signal,
     observe::History,
-    proof::Rule,
+    proof::{Rule, Source},
     select::{Filter, suspects},
-    wire::{Asked, Certificate, Death, Orphan, Problem, Session, StateName},
+    wire::{Around, Asked, Certificate, Death, Orphan, Problem, Session, StateName},
 };
 use std::{
     fs,
@@ -93,9 +94,13 @@ pub(crate) fn stop_one(
         Some(words) => natively(here, agent, words, &session, manner)?,
         None => by_signal(agent, &session, manner)?,
     };
-    let all_ended = !deaths.is_empty() && deaths.iter().all(|death| death.survived.is_none());
-    let after = ended_within(here, &session, manner.grace);
-    let after = after.unwrap_or_else(|| if all_ended { ended(&session) } else { session.clone() });
+    let after = match ended_within(here, &session, manner.grace) {
+        // What named no session has no record, and is found by its process alone.
+        Err(why) if why.kind == Kind::NoSession && session.id.is_none() && ended_all(&deaths) => {
+            ended(&here.again(), &session, !deaths.is_empty())
+        }
+        after => after.map_err(|why| unseen(why, &deaths))?,
+    };
     let asked = native.map(|words| Asked {
         call: format!("{} {}", agent.card().binary, words.join(" ")),
         process: session.process.clone(),
@@ -107,21 +112,50 @@ pub(crate) fn stop_one(
     Ok(Certificate { asked, deaths, ..certificate(after, already) })
 }
 
-/// A session whose processes were all seen to end, and of which nothing is left to be read.
-fn ended(session: &Session) -> Session {
-    let (state, outcome) = (StateName::Stopped, Some("interrupted".to_owned()));
-    let status = state.status();
-    Session { live: false, state, status, outcome, reason: None, ..session.clone() }
+fn ended_all(deaths: &[Death]) -> bool {
+    deaths.iter().all(|death| death.survived.is_none())
+}
+
+/// A session whose processes were all seen to end, by us or by themselves, and of which nothing is left to be read.
+fn ended(here: &Here, session: &Session, by_us: bool) -> Session {
+    let host = here.host();
+    let lost: Vec<Source> =
+        holders(session).into_iter().map(|process| Source::Gone { process }).collect();
+    let stop = lost.first().filter(|_| by_us).map(|gone| (host.now(), gone.clone()));
+    let seen = Evidence { lost, stop, ..Evidence::none(&session.agent, None) };
+    let around = Around {
+        host: host.machine().to_owned(),
+        cwd: session.cwd.clone(),
+        title: session.title.clone(),
+        started: session.started_at,
+        now: host.now(),
+        ..Around::default()
+    };
+    let verdict = derive(&seen);
+    Session::new(seen, verdict, around)
+}
+
+/// What became of it nobody can say; who was ended is told all the same.
+fn unseen(why: Error, deaths: &[Death]) -> Error {
+    let ended = deaths.iter().filter(|death| death.survived.is_none());
+    let pids: Vec<String> = ended.map(|death| death.process.pid.to_string()).collect();
+    match pids.is_empty() {
+        true => why,
+        false => {
+            let message = format!("pid {} has ended, but {}", pids.join(" and "), why.message);
+            Error { message, ..why }
+        }
+    }
 }
 
 /// The session once it has ended, or as it is after this time: what started its process, and ends
 /// behind it, is taken for its holder meanwhile.
-fn ended_within(here: &Here, session: &Session, time: Duration) -> Option<Session> {
+fn ended_within(here: &Here, session: &Session, time: Duration) -> Result<Session, Error> {
     let until = Instant::now() + time;
     loop {
-        let now = exact::again(&here.again(), session).ok()?;
+        let now = exact::again(&here.again(), session)?;
         if !now.live || Instant::now() >= until {
-            return Some(now);
+            return Ok(now);
         }
         thread::sleep(TICK);
     }
@@ -157,21 +191,32 @@ pub(crate) fn name_of(session: &Session) -> String {
 }
 
 /// Nobody can say whether it is alive.
-fn is_doubtful(session: &Session) -> bool {
+pub(super) fn is_doubtful(session: &Session) -> bool {
     !session.live && session.state == StateName::Unknown
 }
 
-/// Sessions that are alive, of these groups or all, then those that may be; and what could not be read.
-pub(crate) fn live(here: &Here, groups: &[String]) -> (Vec<Session>, Vec<Problem>) {
+/// What may be stopped.
+pub(crate) struct Open {
+    /// Sessions that are alive.
+    pub(crate) alive: Vec<Session>,
+    /// Sessions of which nobody can say whether they are.
+    pub(crate) doubtful: Vec<Session>,
+    /// What could not be read.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Sessions that are alive or may be, of these groups or all.
+pub(crate) fn open(here: &Here, groups: &[String]) -> Open {
     // Which group it is in a receipt says: who is in one that is lost may be meant.
     let ask = everything(groups);
     let found = if groups.is_empty() { list::list(here, &ask) } else { list::told(here, &ask) };
     // Idle in a server there is nothing to end.
     let rests = |session: &Session| session.shared && session.state == StateName::Idle;
-    let meant = |session: &Session| session.live && !rests(session) || is_doubtful(session);
-    let mut open: Vec<Session> = found.sessions.into_iter().filter(meant).collect();
-    open.sort_by_key(is_doubtful);
-    (open, found.problems)
+    let (mut alive, rest): (Vec<_>, Vec<_>) =
+        found.sessions.into_iter().partition(|session| session.live);
+    alive.retain(|session| !rests(session));
+    let doubtful = rest.into_iter().filter(is_doubtful).collect();
+    Open { alive, doubtful, problems: found.problems }
 }
 
 /// All that is alive, of these groups or all.

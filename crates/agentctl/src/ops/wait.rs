@@ -93,31 +93,39 @@ pub(crate) fn settled(here: &Here, session: Session) -> Session {
 
 /// Of sessions that have ended: how their processes did is not known, though we launched them.
 pub(crate) fn unwitnessed(here: &Here, sessions: &[Session]) -> Vec<Problem> {
+    let until = Instant::now() + LOOK;
     let ended = sessions.iter().filter(|session| Until::Ended.is_met(session));
-    ended.filter_map(|session| lost_exit(here, session)).collect()
+    ended.filter_map(|session| lost_exit(here, session, until)).collect()
 }
 
 /// As long as its parent lives, that one may be about to write it down. Once it is gone nobody will.
-fn lost_exit(here: &Here, session: &Session) -> Option<Problem> {
-    let until = Instant::now() + LOOK;
+fn lost_exit(here: &Here, session: &Session, until: Instant) -> Option<Problem> {
     let log = session.log.as_ref().filter(|_| session.exit_code.is_none())?;
     let exit = log.with_extension("exit");
-    while is_watched(log) {
-        if exit.exists() || Instant::now() > until {
-            return None;
+    let is_late = loop {
+        match (exit.exists(), is_watched(log)) {
+            (true, true) => return None,
+            (_, false) => break false,
+            (false, true) if Instant::now() > until => break true,
+            (false, true) => std::thread::sleep(TICK),
         }
-        std::thread::sleep(TICK);
-    }
+    };
     let seen = here.again();
     let own = |launch: &&Launched| session.launch_id.as_ref() == Some(&launch.launch);
     let launch = seen.host().launches().iter().find(own)?;
-    let is_lost = launch.exit.is_none() && launch.process.is_some();
+    // Who went on with another session has not exited.
+    let is_over = launch.process.as_ref().is_some_and(|process| seen.host().is_over(process));
+    let is_lost = launch.exit.is_none() && is_over;
+    let message = match is_late {
+        true => "its exit code is not written down yet, though its parent lives",
+        false => {
+            "its exit code is not known: its parent was killed, or had no room to write it down"
+        }
+    };
     is_lost.then(|| Problem {
         agent: session.agent.clone(),
         path: Some(exit),
-        message:
-            "its exit code is not known: its parent was killed, or had no room to write it down"
-                .to_owned(),
+        message: message.to_owned(),
     })
 }
 

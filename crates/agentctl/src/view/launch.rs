@@ -156,7 +156,9 @@ pub(crate) fn waited(sessions: &[Session]) -> io::Result<()> {
 pub(crate) fn certificates(stopped: &[Certificate]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for one in stopped {
-        let name = words::name(&one.session);
+        // What named no session is called by its process, which it has no more.
+        let first = one.deaths.first().map(|death| death.process.pid);
+        let name = words::call(one.session.id.as_deref(), one.session.pid.or(first));
         let before = if one.already { " already" } else { "" };
         writeln!(out, "{name}  {}{before}", one.session.state.name())?;
         if let Some(asked) = &one.asked {

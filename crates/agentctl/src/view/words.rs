@@ -86,7 +86,8 @@ pub(super) fn name(session: &Session) -> String {
     call(session.id.as_deref(), session.pid)
 }
 
-fn call(id: Option<&str>, pid: Option<u32>) -> String {
+/// What an id or else a process is called.
+pub(super) fn call(id: Option<&str>, pid: Option<u32>) -> String {
     match (id, pid) {
         (Some(id), _) => one_line(id),
         (None, Some(pid)) => format!("pid:{pid}"),

@@ -1,15 +1,18 @@
 //! Keeps budgets: finds what was crossed, does what is to be done then, and writes that down afterwards.
 
 use super::{
-    adopt,
+    adopt, in_use,
     look::{Much, Seen, look},
 };
 use crate::{
     error::{Error, Kind},
-    intents::budgets::{self, Held},
+    intents::{
+        budgets::{self, Held},
+        store::Untaken,
+    },
     ops::{
         Here,
-        dirs::unwritable,
+        dirs::{untaken, unwritable},
         exact, hold,
         list::{self, Ask},
         stop::{self, Manner},
@@ -99,8 +102,8 @@ pub(crate) fn keep(here: &Here, id: &str) -> Result<Option<(Budget, Vec<Crossed>
     let state = places::known_state()?;
     let unwritten = |why: io::Error| unwritable(&budgets::folder(&state), &why);
     let held = match Held::take(&state, id) {
-        Err(why) if why.kind() == io::ErrorKind::WouldBlock => None,
-        held => held.map_err(unwritten)?,
+        Err(Untaken::Held) => None,
+        held => held.map_err(|why| untaken(why, || in_use(id)))?,
     };
     let Some(held) = held.filter(|held| held.now.is_set()) else { return Ok(None) };
     let seen = look(&here.again(), vec![held.now.clone()], Much::Limited).pop();

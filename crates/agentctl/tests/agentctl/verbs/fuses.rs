@@ -1,8 +1,16 @@
 //! Fuses: set, put off, taken away, shown; and fired by the daemon, whoever was killed meanwhile.
 
-use crate::home::{Agents, Answer, Home, Stream, lines::id, until};
+use crate::home::{
+    Agents, Answer, Home, Stream,
+    lines::{id, prompt},
+    until,
+};
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 const FOLDER: &str = ".local/state/agentctl/intents/fuses";
 
@@ -194,6 +202,34 @@ fn sessions_are_stopped() {
         Value::Null,
         "what has ended is as it should be"
     );
+}
+
+/// Who only may work in the directory is not signalled; it is told once, with all like it.
+#[test]
+fn who_only_may_work_there_is_not_signalled() {
+    let home = Home::new();
+    let alone = home.stand_in();
+    let sub = home.work().join("sub");
+    fs::create_dir(&sub).expect("a folder");
+    let mut line = prompt("Begin");
+    line["cwd"] = sub.display().to_string().into();
+    for number in [1, 2] {
+        let path = home.claude(&id(number), std::slice::from_ref(&line));
+        let later = SystemTime::now() + Duration::from_secs(60);
+        let file = fs::File::options().append(true).open(path);
+        file.and_then(|file| file.set_modified(later)).expect("a time");
+    }
+    let _daemon = home.daemon();
+    let stop = ["--ttl", "1ms", "--on-expire", "stop"];
+    let told = fired(&home, &set(&home, sub.to_str().expect("a name"), &stop));
+    let problem = told["fired"]["problem"].as_str().expect("a problem").to_owned();
+    assert!(problem.starts_with("nobody can say whether these are alive"), "{problem}");
+    assert!([1, 2].iter().all(|one| problem.matches(&id(*one)).count() == 1), "{problem}");
+    assert!(!alone.has_ended(), "it was signalled on a suspicion");
+    // With the end of whoever may have had them nobody has.
+    let told = fired(&home, &set(&home, home.work().to_str().expect("a name"), &stop));
+    assert_eq!(told["fired"]["problem"], Value::Null);
+    assert!(alone.has_ended());
 }
 
 /// One whose time came while nobody was there fires at once, and one that was put off meanwhile does not.

@@ -141,7 +141,28 @@ fn who_named_no_session_is_told_as_stopped() {
         let told = [&one["session"]["live"], &one["session"]["state"], &one["deaths"][0]["signal"]];
         assert_eq!(told, [&json!(false), &json!("stopped"), &json!(signal)], "{one:#}");
         assert!(alone.has_ended());
+        assert_eq!(one["session"]["pid"], Value::Null, "nobody has it now: {one:#}");
+        let because = one["session"]["because"].as_array().expect("facts").iter();
+        let rules: Vec<_> = because.map(|fact| fact["rule"].clone()).collect();
+        assert_eq!(rules, ["process-gone", "stopped-by-us"], "{one:#}");
     }
+    let home = Home::new();
+    let alone = home.stand_in();
+    let stopped = home.run(&["stop", &alone.name()]);
+    assert!(stopped.stdout.starts_with(&format!("{}  stopped\n", alone.name())), "{stopped:#?}");
+}
+
+/// Where not all can be read, nobody can say what became of it; that its process ended is told.
+#[test]
+fn a_failed_reading_is_not_told_as_stopped() {
+    let home = Home::new();
+    home.write(".openclaw/agents/main/agent/openclaw-agent.sqlite", "this is no database");
+    let alone = home.stand_in();
+    let stopped = home.run(&["stop", &alone.name()]);
+    assert!(alone.has_ended());
+    assert_eq!((stopped.code, &*stopped.stdout), (Some(8), ""), "{stopped:#?}");
+    let told = format!("pid {} has ended, but no session {}", alone.pid(), alone.name());
+    assert!(stopped.stderr.contains(&told), "{stopped:#?}");
 }
 
 #[test]

@@ -76,6 +76,39 @@ fn an_end_that_nobody_saw_is_not_told_as_a_good_one() {
     assert!(file.ends_with(".exit") && problems[1].is_null(), "{problems:#}");
 }
 
+/// A halted parent writes nothing down.
+#[test]
+fn an_exit_that_is_not_written_down_yet_is_not_told_as_a_good_one() {
+    let hall = Hall::new();
+    let sessions = [(); 2].map(|()| hall.launch(&[]));
+    let shims = sessions.each_ref().map(|session| hall.shim(session));
+    let signal = |signal| {
+        for pid in shims {
+            kill_process(Pid::from_raw(pid).expect("a pid"), signal).expect("it is there");
+        }
+    };
+    signal(Signal::STOP);
+    hall.end(3);
+    let ids = sessions.each_ref().map(id);
+    for id in &ids {
+        until("end of the agent", || (hall.session(id)["live"] == false).then_some(()));
+    }
+    let words = [&["wait", "--json"], ids.each_ref().map(String::as_str).as_slice()].concat();
+    let waited = hall.run(&words);
+    signal(Signal::CONT);
+    assert_eq!(waited.code, Some(8), "{waited:#?}");
+    let problems = waited.json()["problems"].as_array().expect("problems").clone();
+    let late =
+        |one: &Value| one["message"].as_str().is_some_and(|it| it.contains("not written down yet"));
+    assert!(problems.len() == 2 && problems.iter().all(late), "{problems:#?}");
+    let told = until("exit code", || {
+        let one = hall.session(&ids[0]);
+        (!one["exit_code"].is_null()).then_some(one)
+    });
+    assert_eq!(told["exit_code"], 3);
+    assert_eq!(hall.run(&["wait", &ids[0]]).code, Some(0));
+}
+
 /// Of many who try at once, one runs it.
 #[test]
 fn of_many_who_run_a_hook_at_once_one_does() {
