@@ -80,7 +80,10 @@ fn an_end_that_nobody_saw_is_not_told_as_a_good_one() {
 #[test]
 fn an_exit_that_is_not_written_down_yet_is_not_told_as_a_good_one() {
     let hall = Hall::new();
-    let sessions = [(); 2].map(|()| hall.launch(&[]));
+    let sessions = ["a", "b"].map(|dir| {
+        fs::create_dir_all(hall.agents.home.work().join(dir)).expect("a folder");
+        hall.launch(&["--cwd", dir])
+    });
     let shims = sessions.each_ref().map(|session| hall.shim(session));
     let signal = |signal| {
         for pid in shims {
