@@ -1,37 +1,52 @@
-//! Names the readers of this build by their source, so that what another build read of a record is never
-//! taken for what this one would read.
+//! Names the readers of this build by all they are made of, so that what another build read of a record is
+//! never taken for what this one would read.
 
 use std::{
-    fs,
+    env, fs,
     io::{self, Write},
     path::Path,
+    process::Command,
 };
 
-/// All that turns bytes into records.
-const READERS: &str = "../core/src";
+/// All that turns bytes into records, and that lays out how these are kept.
+const READERS: [&str; 3] = ["../core/src", "src/host/kept.rs", "src/host/kept"];
+/// Which releases of other crates they use; not in every checkout.
+const LOCK: &str = "../../Cargo.lock";
 
 fn main() -> io::Result<()> {
     let mut hash = 0xcbf2_9ce4_8422_2325;
-    fold(Path::new(READERS), &mut hash)?;
     let mut cargo = io::stdout();
-    writeln!(cargo, "cargo::rerun-if-changed={READERS}")?;
+    let lock = Path::new(LOCK).exists().then_some(LOCK);
+    for path in READERS.into_iter().chain(lock) {
+        fold(Path::new(path), &mut hash)?;
+        writeln!(cargo, "cargo::rerun-if-changed={path}")?;
+    }
+    add(&compiler()?, &mut hash);
     writeln!(cargo, "cargo::rustc-env=AGENTCTL_READERS={hash:016x}")
 }
 
-/// FNV-1a over the names and contents of all that is below a directory, in a fixed order.
-fn fold(dir: &Path, hash: &mut u64) -> io::Result<()> {
-    let entries = fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path()));
+/// The standard library has hashes of its own, which another one need not share.
+fn compiler() -> io::Result<Vec<u8>> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    Ok(Command::new(rustc).arg("--version").output()?.stdout)
+}
+
+/// A file's name and content, or those of all that is below a directory, in a fixed order.
+fn fold(path: &Path, hash: &mut u64) -> io::Result<()> {
+    if !path.is_dir() {
+        add(path.to_string_lossy().as_bytes(), hash);
+        add(&fs::read(path)?, hash);
+        return Ok(());
+    }
+    let entries = fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.path()));
     let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
     paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            fold(&path, hash)?;
-            continue;
-        }
-        let name = path.to_string_lossy().into_owned().into_bytes();
-        for byte in name.into_iter().chain(fs::read(&path)?) {
-            *hash = (*hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+    paths.iter().try_for_each(|path| fold(path, hash))
+}
+
+/// FNV-1a.
+fn add(bytes: &[u8], hash: &mut u64) {
+    for byte in bytes {
+        *hash = (*hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
-    Ok(())
 }

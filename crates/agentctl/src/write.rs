@@ -8,7 +8,7 @@ use rustix::{
 use serde::Serialize;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
-    io::{self, Seek, Write},
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -143,6 +143,7 @@ impl Room {
 /// copies on each write.
 #[cfg(target_os = "linux")]
 fn nameless(dir: &Path) -> io::Result<File> {
+    use std::io::Seek;
     const BLOCK: usize = 4096;
     let flags = i32::try_from(OFlags::TMPFILE.bits()).expect("flags are small");
     let mut file = OpenOptions::new().write(true).mode(0o600).custom_flags(flags).open(dir)?;

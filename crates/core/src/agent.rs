@@ -371,8 +371,16 @@ pub trait Agent: Sync {
     fn always_open(&self, _: &dyn Host, _: &Path) -> Option<PathBuf> {
         None
     }
-    /// What one session says of itself.
-    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record>;
+    /// What one session says of itself at either end.
+    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record>;
+    /// The same to this depth: a glance, and what is counted apart.
+    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+        let mut record = self.glance(host, stub)?;
+        if depth == Depth::Whole {
+            self.count(&Tally::anew(host), stub, &mut record)?;
+        }
+        Ok(record)
+    }
     /// Adds what it used to a record that was read at a glance, where that is counted apart.
     fn count(&self, _: &Tally<'_>, _: &Stub, _: &mut Record) -> io::Result<()> {
         Ok(())
@@ -393,7 +401,7 @@ pub trait Agent: Sync {
     }
     /// Its newest turn alone, as far as the record itself tells; asked once for each line of it.
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
-        Ok(self.read(host, stub, Depth::Glance)?.turn)
+        Ok(self.glance(host, stub)?.turn)
     }
     /// A shell command that exits 0 if nothing native claims the session is loaded.
     fn absence(&self, store: &Path, id: &str) -> String;

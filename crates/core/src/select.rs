@@ -123,13 +123,16 @@ pub fn sort(sessions: &mut [Session], order: Order) {
         };
         by.then_with(newest).then_with(|| name(a).cmp(&name(b)))
     });
-    // A session is large: each is moved once, to where all before it are in place already.
-    for at in 0..places.len() {
-        let mut from = places[at];
-        while from < at {
-            from = places[from];
+    // A session is large: each is moved once, around the ring of those that take each other's places.
+    for first in 0..places.len() {
+        let mut at = first;
+        while places[at] != first {
+            let from = places[at];
+            sessions.swap(at, from);
+            places[at] = at;
+            at = from;
         }
-        sessions.swap(at, from);
+        places[at] = at;
     }
 }
 

@@ -76,14 +76,19 @@ impl<'a> Tally<'a> {
             return Ok(count);
         }
         let file = self.host.open(path)?;
+        let ends = counting.as_ref().map(|_| Ends::of(&*file)).transpose()?;
         let later = before.and_then(|before| later(&*file, &before.kept).transpose());
         let (mark, count) = match later {
             Some(counted) => counted?,
             None => walk(&*file, 0, C::default())?.unwrap_or_default(),
         };
-        if let Some(counting) = &counting {
+        if let (Some(counting), Some(ends)) = (&counting, ends) {
             let place = Place { mark, print: print(&*file, mark)? };
-            self.host.keep_count(counting, &place.write(&count));
+            // Behind the print: of what was written anew since, the count is one thing and the print another.
+            let now = self.host.stat(path);
+            if now.is_ok_and(|now| has_only_grown(&counting.stat, &now)) && ends.stand(&*file)? {
+                self.host.keep_count(counting, &place.write(&count));
+            }
         }
         Ok(count)
     }
@@ -174,6 +179,29 @@ impl Place {
         let count = C::read(&mut from)?;
         from.is_at_end().then_some((place, count))
     }
+}
+
+/// Both ends of a file as it was opened.
+struct Ends {
+    size: u64,
+    print: u64,
+}
+
+impl Ends {
+    fn of(file: &dyn Bytes) -> io::Result<Self> {
+        Ok(Self { size: file.size(), print: print(file, file.size())? })
+    }
+
+    /// They are what they were, whatever stands behind them by now.
+    fn stand(&self, file: &dyn Bytes) -> io::Result<bool> {
+        Ok(print(file, self.size)? == self.print)
+    }
+}
+
+/// Nothing was written since, or more. What was written in place and is no longer may be anything.
+fn has_only_grown(before: &Stat, now: &Stat) -> bool {
+    let is_same = (before.size, before.touched) == (now.size, now.touched);
+    before.identity == now.identity && (is_same || before.size < now.size)
 }
 
 /// Tells one content up to this place from another, by its two ends.

@@ -126,13 +126,15 @@ fn moment(seconds: i64, nanos: impl TryInto<i32>) -> Timestamp {
     Timestamp::new(seconds, nanos).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// The same as [`stat_of`], of what the kernel says.
+/// The same as [`stat_of`], of what the kernel says. Of a device it says 32 bits with a sign on some systems,
+/// which the standard library widens so.
+#[allow(clippy::unnecessary_cast)]
 fn told(found: &rustix::fs::Stat) -> Stat {
     Stat {
         kind: named_kind(Type::from_raw_mode(found.st_mode)),
         modified: moment(found.st_mtime, found.st_mtime_nsec),
         touched: moment(found.st_ctime, found.st_ctime_nsec),
-        identity: (found.st_dev, found.st_ino),
+        identity: (found.st_dev as u64, found.st_ino),
         size: u64::try_from(found.st_size).unwrap_or_default(),
     }
 }

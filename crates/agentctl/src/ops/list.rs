@@ -157,7 +157,7 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
     let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
         let began = Instant::now();
         let mut survey = Survey::new(agent, host, env, history);
-        survey.recalls = survey.candidates.len() >= MANY;
+        survey.recalls = history != History::Skip && survey.candidates.len() >= MANY;
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
         let read = observe::spread(&candidates, |candidate| {
             let (session, unread) = survey.session(candidate, depth);

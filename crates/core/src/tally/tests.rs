@@ -1,8 +1,10 @@
 //! Counts that go on say the same as counting all of it.
 
 use super::*;
-use crate::lines::Body;
+use crate::{host::Kind, lines::Body};
+use jiff::Timestamp;
 use proptest::prelude::*;
+use std::sync::Mutex;
 
 /// Lines of `<id> <tokens>`.
 #[derive(Debug, Default)]
@@ -96,4 +98,55 @@ fn what_is_not_what_it_was_is_counted_anew() {
     assert_eq!(gone_on(&file[..file.len() - 1].to_vec(), &kept), None, "it was cut");
     assert_eq!(gone_on(&more[1..].to_vec(), &kept), None, "something before was taken out");
     assert_eq!(gone_on(&more, &kept[1..]), None, "what was kept is damaged");
+}
+
+/// A file that is written to while it is read.
+struct Rewritten(Mutex<Vec<u8>>);
+
+impl Bytes for Rewritten {
+    fn size(&self) -> u64 {
+        self.0.lock().expect("one thread").size()
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        self.0.lock().expect("one thread").read_at(buf, at)
+    }
+}
+
+#[test]
+fn what_was_written_anew_under_the_count_is_not_taken_for_what_was_counted() {
+    let lines: Vec<(u8, u64)> = (0..200).map(|id| (id, 1_000_000_000)).collect();
+    let old = [text(&lines), text(&lines)].concat();
+    let stands_after = |new: Vec<u8>| {
+        let file = Rewritten(Mutex::new(old.clone()));
+        let ends = Ends::of(&file).expect("readable");
+        *file.0.lock().expect("one thread") = new;
+        ends.stand(&file).expect("readable")
+    };
+    assert!(stands_after(old.clone()));
+    assert!(stands_after([old.clone(), b"new 1\n".to_vec()].concat()));
+    assert!(!stands_after(old[1..].to_vec()), "it was cut");
+    // A line was taken out near the end, and more was written.
+    let at = old.len() - 100;
+    let other = [&old[..at], &old[at + 15..], &b"one more that is longer 7\n"[..]].concat();
+    assert!(other.len() > old.len());
+    assert!(!stands_after(other));
+}
+
+#[test]
+fn a_file_has_only_grown_if_it_is_the_same_and_as_it_was_or_longer() {
+    let at = |second| Timestamp::from_second(second).expect("a time");
+    let stat = |inode, size, second| Stat {
+        kind: Kind::File,
+        modified: at(7),
+        touched: at(second),
+        identity: (1, inode),
+        size,
+    };
+    let before = stat(2, 100, 10);
+    let grown = |now: Stat| has_only_grown(&before, &now);
+    assert!(grown(before) && grown(stat(2, 101, 11)));
+    assert!(!grown(stat(2, 100, 11)), "written in place");
+    assert!(!grown(stat(2, 99, 11)), "cut");
+    assert!(!grown(stat(3, 101, 11)), "another file");
 }

@@ -5,7 +5,7 @@
 
 use crate::{read, write};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fs::File,
     io,
     os::unix::fs::{FileExt, MetadataExt},
@@ -95,18 +95,20 @@ impl Shard {
         (sum(&entry) == place.sum).then_some(entry)
     }
 
-    /// The same with these in place of what it had under their names; where that is too much, without some
-    /// of the older ones.
+    /// The same with these in place of what it had under their names, the last of each; where that is too
+    /// much, without some of the older ones. What is too long leaves nothing under its name: the older is
+    /// outdated anyhow.
     pub(super) fn with(&self, fresh: Vec<Fresh>) -> Draft {
         let mut draft = Draft::default();
-        let mut taken = HashSet::new();
-        for Fresh { name, stamp, record } in fresh {
+        let places = fresh.iter().enumerate().map(|(at, one)| (sum(&one.name), at));
+        let last: HashMap<u64, usize> = places.collect();
+        for (at, Fresh { name, stamp, record }) in fresh.into_iter().enumerate() {
             let lengths = lengths_of(&name, &stamp);
-            if taken.insert(sum(&name)) {
+            if last.get(&sum(&name)) == Some(&at) {
                 draft.add(sum(&name), &[&lengths, &name, &stamp, &record]);
             }
         }
-        for (name, place) in self.places.iter().filter(|(name, _)| !taken.contains(name)) {
+        for (name, place) in self.places.iter().filter(|(name, _)| !last.contains_key(name)) {
             if let Some(entry) = self.entry(place) {
                 draft.add(*name, &[&entry]);
             }

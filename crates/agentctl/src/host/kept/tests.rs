@@ -85,6 +85,21 @@ fn the_newest_reading_of_a_file_takes_the_place_of_the_older() {
     kept(&dir, 1000, &[(later.clone(), record("later"))]);
     assert_eq!(recalled(&dir, &later), Some(record("later")));
     assert_eq!(recalled(&dir, &original(&one)), None);
+    // By one command, too.
+    let both = [(later.clone(), record("later")), (original(&one), record("again"))];
+    kept(&dir, 1000, &both);
+    assert_eq!(recalled(&dir, &original(&one)), Some(record("again")));
+    assert_eq!(recalled(&dir, &later), None);
+}
+
+#[test]
+fn what_is_too_long_to_be_kept_leaves_nothing_under_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("records");
+    let one = stub("/a");
+    kept(&dir, 1000, &[(original(&one), record("one"))]);
+    kept(&dir, 1000, &[(original(&one), record(&"long ".repeat(60 << 10)))]);
+    assert_eq!(recalled(&dir, &original(&one)), None);
 }
 
 /// Touched at 200: whoever begins before 203 may see another content under the same date.

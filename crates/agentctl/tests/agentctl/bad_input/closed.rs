@@ -145,3 +145,27 @@ fn closed_sub_agents_are_a_problem_of_the_tokens() {
     let told = &answer.json()["session"]["tokens"];
     assert_eq!((told, answer.code), (&serde_json::Value::Null, Some(8)), "{answer:#?}");
 }
+
+#[test]
+fn closed_sub_agents_of_gemini_are_a_problem_of_the_tokens() {
+    const CHAT: &str = include_str!(
+        "../../../../core/fixtures/gemini/0.61.0/tui-elsewhere/home/.gemini/tmp/api/chats/\
+         session-2026-11-15T18-50-aaaaaaa2.jsonl"
+    );
+    let home = Home::new();
+    let header = CHAT.lines().next().expect("a line");
+    let header: serde_json::Value = serde_json::from_str(header).expect("JSON");
+    let id = header["sessionId"].as_str().expect("an id");
+    let chats = ".gemini/tmp/api/chats";
+    home.write(format!("{chats}/session-2026-11-15T18-50-aaaaaaa2.jsonl"), CHAT);
+    home.write(format!("{chats}/{id}/one.jsonl"), CHAT);
+    let asked = || {
+        let answer = home.run(&["status", id, "--json"]);
+        let session = answer.json()["session"].clone();
+        (answer.code, session["tokens"].is_null(), session["state"].clone())
+    };
+    let (code, is_null, state) = asked();
+    assert_eq!((code, is_null), (Some(0), false));
+    let _shut = shut(&home, home.path(format!("{chats}/{id}")));
+    assert_eq!(asked(), (Some(8), true, state));
+}

@@ -1,6 +1,11 @@
 //! Records that were kept from an earlier command: whatever becomes of them, answers stay the same.
 
-use crate::home::{ALL, Answer, Home, until};
+use crate::home::{
+    ALL, Answer, Home,
+    lines::{id, prompt, reply},
+    until,
+};
+use serde_json::json;
 use std::{
     fs::{self, File},
     os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
@@ -27,10 +32,14 @@ fn corpus() -> Home {
         };
         home.write(at, fs::read(path).expect("a fixture"));
     }
+    may_keep(&home);
+    home
+}
+
+fn may_keep(home: &Home) {
     let cache = home.path(".cache");
     fs::create_dir(&cache).expect("a folder");
     chown(&cache, home.user(), home.user()).expect("our folder");
-    home
 }
 
 fn below(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -195,5 +204,29 @@ fn where_nothing_can_be_kept_the_answer_is_the_same() {
 fn a_plain_list_needs_nothing_that_was_kept() {
     let home = corpus();
     home.run(&["list", "--json"]);
+    assert!(!home.path(".cache/agentctl").exists());
+}
+
+/// A process of which nobody can say what it holds may hold all sessions of its directory.
+#[test]
+fn nor_does_one_of_many_that_may_be_alive() {
+    let home = Home::new();
+    may_keep(&home);
+    let process = home.stand_in();
+    for number in 0..24 {
+        let mut lines = [prompt("Begin"), reply("Done")];
+        for line in &mut lines {
+            line["cwd"] = home.work().display().to_string().into();
+        }
+        home.claude(&id(number), &lines);
+    }
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    let registration = home.path(format!(".claude/sessions/{}.json", process.pid()));
+    fs::set_permissions(&registration, fs::Permissions::from_mode(0o000)).expect("our file");
+    warm(&home); // they have rested long enough to be kept
+    fs::remove_dir_all(home.path(".cache/agentctl")).expect("our folder");
+    let answer = home.run(&["list", "--json"]).json();
+    let sessions = answer["sessions"].as_array().expect("sessions").iter();
+    assert_eq!(sessions.filter(|one| one["id"].is_string()).count(), 24, "{answer:#}");
     assert!(!home.path(".cache/agentctl").exists());
 }

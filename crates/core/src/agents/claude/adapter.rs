@@ -115,12 +115,8 @@ impl Agent for Claude {
         store::find(host, store, id, cwd)
     }
 
-    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
-        let mut record = transcript::read(host, stub)?;
-        if depth == Depth::Whole {
-            self.count(&Tally::anew(host), stub, &mut record)?;
-        }
-        Ok(record)
+    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+        transcript::read(host, stub)
     }
 
     fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
@@ -137,9 +133,9 @@ impl Agent for Claude {
         true
     }
 
-    /// Tokens are those of sub-agents too, and a fork's origin is another's file.
-    fn told_by(&self, _: &dyn Host, _: &Stub, depth: Depth) -> Option<Vec<PathBuf>> {
-        (depth == Depth::Glance).then(Vec::new)
+    /// Tokens are those of sub-agents too, and a fork's origin is another's file: both are counted apart.
+    fn told_by(&self, _: &dyn Host, _: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        Some(Vec::new())
     }
 
     fn answers(&self, line: &[u8]) -> Option<(bool, &'static str)> {

@@ -92,12 +92,8 @@ impl Agent for Copilot {
         store::stub(host, store, id).into_iter().collect()
     }
 
-    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
-        let mut record = events::read(host, stub)?;
-        if depth == Depth::Whole {
-            self.count(&Tally::anew(host), stub, &mut record)?;
-        }
-        Ok(record)
+    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+        events::read(host, stub)
     }
 
     fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
@@ -110,9 +106,8 @@ impl Agent for Copilot {
         true
     }
 
-    fn told_by(&self, _: &dyn Host, stub: &Stub, depth: Depth) -> Option<Vec<PathBuf>> {
-        let dir = stub.path.parent().filter(|_| depth == Depth::Glance)?;
-        Some(vec![store::workspace_file(dir)])
+    fn told_by(&self, _: &dyn Host, stub: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        stub.path.parent().map(|dir| vec![store::workspace_file(dir)])
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {

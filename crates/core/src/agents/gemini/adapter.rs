@@ -107,17 +107,17 @@ impl Agent for Gemini {
         store::find(host, store, id)
     }
 
-    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         let mut record = chat::read(host, stub)?;
         record.cwd = store::directory(host, &stub.path);
-        if depth == Depth::Whole {
-            self.count(&Tally::anew(host), stub, &mut record)?;
-        }
         Ok(record)
     }
 
     fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
-        record.tokens = Some(usage::tokens(tally, stub)?);
+        match usage::tokens(tally, stub) {
+            Ok(tokens) => record.tokens = Some(tokens),
+            Err(why) => record.gap = Some(format!("tokens cannot be counted: {why}")),
+        }
         Ok(())
     }
 
@@ -125,9 +125,8 @@ impl Agent for Gemini {
         true
     }
 
-    fn told_by(&self, _: &dyn Host, stub: &Stub, depth: Depth) -> Option<Vec<PathBuf>> {
-        let root = store::root_of(&stub.path).filter(|_| depth == Depth::Glance)?;
-        Some(vec![root])
+    fn told_by(&self, _: &dyn Host, stub: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        store::root_of(&stub.path).map(|root| vec![root])
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {

@@ -61,7 +61,7 @@ impl Family for Counted {
 pub(super) fn tokens(tally: &Tally<'_>, stub: &Stub) -> io::Result<Tokens> {
     let own: Counted = tally.count(&stub.path, stub.stat)?;
     let spawned = match is_id(&stub.id) {
-        true => tally.spawned(&stub.path.with_file_name(&stub.id)).unwrap_or_default(),
+        true => tally.spawned(&stub.path.with_file_name(&stub.id))?,
         false => Vec::new(), // what stands in a chat may name any path
     };
     tally.sum((&stub.path, &own), &spawned)

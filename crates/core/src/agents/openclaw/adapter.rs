@@ -152,6 +152,10 @@ impl Agent for OpenClaw {
         store::find(host, store, id).into_iter().collect()
     }
 
+    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+        self.read(host, stub, Depth::Glance)
+    }
+
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
         store::read(host, stub, depth)
     }

@@ -9,7 +9,7 @@ use crate::{
     },
     control::plain,
     evidence::Record,
-    host::{Cell, Host},
+    host::{Cell, Host, Tables},
     proof::Source,
 };
 use jiff::Timestamp;
@@ -21,6 +21,8 @@ use std::{
 
 /// How many entries of either end a glance reads.
 const GLANCE: i64 = 16;
+/// How often a transcript that is written anew while it is read is begun again.
+const TRIES: usize = 5;
 /// How many entries are held at once.
 const PAGE: i64 = 64;
 /// Longest entry that is unpacked; 2026.9.6 packs none longer.
@@ -156,13 +158,10 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
     let version = written.ok().and_then(|rows| rows.first()?.first()?.text().map(str::to_owned));
     entry.version = version;
     let shown = shown(&stub.path, &entry);
-    let mut said = match depth {
-        Depth::Whole => Transcript::counted(),
-        Depth::Glance => Transcript::default(),
-    };
-    match depth {
-        Depth::Whole => each(host, stub, &mut |event| said.newer(event, shown.clone()))?,
+    let said = match depth {
+        Depth::Whole => whole(host, stub, &shown)?,
         Depth::Glance => {
+            let mut said = Transcript::default();
             let end = Cell::Number(GLANCE);
             let mut newest =
                 events(host, stub, "order by seq desc limit ?2", std::slice::from_ref(&end))?;
@@ -171,17 +170,60 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
             for (_, event) in oldest.iter().chain(&newest) {
                 said.newer(event, shown.clone());
             }
+            said
         }
-    }
+    };
     entry.record(shown, said)
 }
 
-/// Every entry, the oldest first; a few at a time, since a transcript may be longer than what can be held.
-fn each(host: &dyn Host, stub: &Stub, visit: &mut dyn FnMut(&Value)) -> io::Result<()> {
+/// All that a transcript says. What is added while it is read is left to the next look; where it is written
+/// anew (a compaction), pages of before and after it are no transcript, and all is read again.
+fn whole(tables: &dyn Tables, stub: &Stub, shown: &Source) -> io::Result<Transcript> {
+    for _ in 0..TRIES {
+        let before = extent(tables, stub, i64::MAX)?;
+        let mut said = Transcript::counted();
+        each(tables, stub, before.last, &mut |event| said.newer(event, shown.clone()))?;
+        if extent(tables, stub, before.last)? == before {
+            return Ok(said);
+        }
+    }
+    Err(io::Error::other("its transcript is written anew faster than it can be read"))
+}
+
+/// What tells one writing of a transcript from another.
+#[derive(PartialEq, Eq)]
+struct Extent {
+    count: i64,
+    last: i64,
+    bytes: i64,
+}
+
+/// As far as this entry.
+fn extent(tables: &dyn Tables, stub: &Stub, last: i64) -> io::Result<Extent> {
+    let sql = "select count(*), max(seq), sum(coalesce(octet_length(event_json),
+        octet_length(event_zstd))) from transcript_events where session_id = ?1 and seq <= ?2";
+    let rows = tables.rows(&stub.path, sql, &[Cell::Text(stub.id.clone()), Cell::Number(last)])?;
+    let number = |at: usize| rows.first().and_then(|row| row.get(at)?.number());
+    Ok(Extent {
+        count: number(0).unwrap_or_default(),
+        last: number(1).unwrap_or(-1),
+        bytes: number(2).unwrap_or_default(),
+    })
+}
+
+/// Every entry up to this one, the oldest first; a few at a time, since a transcript may be longer than what
+/// can be held.
+fn each(
+    tables: &dyn Tables,
+    stub: &Stub,
+    end: i64,
+    visit: &mut dyn FnMut(&Value),
+) -> io::Result<()> {
     let mut last = -1;
     loop {
-        let which = "and seq > ?2 order by seq limit ?3";
-        let rows = rows(host, stub, which, &[Cell::Number(last), Cell::Number(PAGE)])?;
+        let which = "and seq > ?2 and seq <= ?3 order by seq limit ?4";
+        let args = [last, end, PAGE].map(Cell::Number);
+        let rows = rows(tables, stub, which, &args)?;
         let Some(newest) = rows.last().and_then(|row| row.first()?.number()) else { return Ok(()) };
         last = newest;
         for event in rows.iter().filter_map(|row| event(row, &counted)) {
@@ -294,13 +336,18 @@ fn events(
     Ok(rows(host, stub, which, more)?.iter().filter_map(numbered).collect())
 }
 
-fn rows(host: &dyn Host, stub: &Stub, which: &str, more: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+fn rows(
+    tables: &dyn Tables,
+    stub: &Stub,
+    which: &str,
+    more: &[Cell],
+) -> io::Result<Vec<Vec<Cell>>> {
     let mut args = vec![Cell::Text(stub.id.clone())];
     args.extend_from_slice(more);
     let sql = format!(
         "select seq, event_json, event_zstd from transcript_events where session_id = ?1 {which}"
     );
-    host.rows(&stub.path, &sql, &args)
+    tables.rows(&stub.path, &sql, &args)
 }
 
 fn event(row: &[Cell], read: &dyn Fn(&[u8]) -> Value) -> Option<Value> {
@@ -321,6 +368,10 @@ fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    };
 
     /// A frame of blocks that each stand for 128 KiB of one byte, in four bytes.
     fn bomb(blocks: u32) -> Vec<u8> {
@@ -341,5 +392,51 @@ mod tests {
         assert_eq!(huge.len() as u64, LIMIT);
         let wide = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff, 0, 0, 0];
         assert_eq!(unpack(&wide), None, "a window of exabytes");
+    }
+
+    /// Entries of one token each that become others behind the first page.
+    struct Compacted {
+        rows: Mutex<Vec<i64>>,
+        then: Vec<i64>,
+        pages: AtomicUsize,
+    }
+
+    impl Tables for Compacted {
+        fn rows(&self, _: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+            let number = |at: usize| args[at].number().expect("a number");
+            let mut rows = self.rows.lock().expect("one thread");
+            if sql.contains("count(*)") {
+                let seen: Vec<i64> = rows.iter().copied().filter(|seq| *seq <= number(1)).collect();
+                let last = seen.last().map_or(Cell::Null, |last| Cell::Number(*last));
+                let count = Cell::Number(seen.len() as i64);
+                return Ok(vec![vec![count.clone(), last, count]]);
+            }
+            let page = rows.iter().filter(|seq| (number(1) + 1..=number(2)).contains(*seq));
+            let event = r#"{"type":"message","message":{"role":"assistant","usage":{"output":1}}}"#;
+            let row = |seq: &i64| vec![Cell::Number(*seq), Cell::Text(event.into()), Cell::Null];
+            let page = page.take(number(3) as usize).map(row).collect();
+            if self.pages.fetch_add(1, Ordering::Relaxed) == 0 {
+                *rows = self.then.clone();
+            }
+            Ok(page)
+        }
+    }
+
+    fn counted_of(then: Vec<i64>) -> Option<u64> {
+        let (rows, pages) = (Mutex::new((0..150).collect()), AtomicUsize::new(0));
+        let tables = Compacted { rows, then, pages };
+        let (updated, path) = (Timestamp::UNIX_EPOCH, "/db".into());
+        let (id, touched) = ("one".to_owned(), updated);
+        let stub = Stub { id, path, updated, touched, title: None, stat: None };
+        let said = whole(&tables, &stub, &Source::Blind).expect("it rests at last");
+        said.tokens.map(|tokens| tokens.output)
+    }
+
+    #[test]
+    fn a_transcript_is_of_before_a_compaction_or_of_after_it() {
+        assert_eq!(counted_of((0..150).collect()), Some(150));
+        assert_eq!(counted_of((0..170).collect()), Some(150), "more was said since");
+        assert_eq!(counted_of((100..150).collect()), Some(50), "the old ones are gone");
+        assert_eq!(counted_of((0..20).collect()), Some(20), "the new ones are few");
     }
 }

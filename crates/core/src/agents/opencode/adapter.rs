@@ -197,6 +197,10 @@ impl Agent for OpenCode {
         store::find(host, store, id).into_iter().collect()
     }
 
+    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+        self.read(host, stub, Depth::Glance)
+    }
+
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
         let saved = match store::is_file(stub) {
             true => storage::saved(host, stub, depth)?,

@@ -111,12 +111,8 @@ impl Agent for Pi {
         store::find(host, store, id, cwd)
     }
 
-    fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
-        let mut record = transcript::read(host, stub)?;
-        if depth == Depth::Whole {
-            self.count(&Tally::anew(host), stub, &mut record)?;
-        }
-        Ok(record)
+    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+        transcript::read(host, stub)
     }
 
     fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
@@ -129,8 +125,8 @@ impl Agent for Pi {
         true
     }
 
-    fn told_by(&self, _: &dyn Host, _: &Stub, depth: Depth) -> Option<Vec<PathBuf>> {
-        (depth == Depth::Glance).then(Vec::new)
+    fn told_by(&self, _: &dyn Host, _: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
+        Some(Vec::new())
     }
 
     /// No tool of the session has a living Pi for its parent: what a killed one left is nobody's.
