@@ -16,6 +16,8 @@ pub(super) struct Ask {
     quick: bool,
     /// Homes are made and named, nothing is measured.
     pub(super) homes_only: bool,
+    /// Live sessions are started and kept until the input ends, nothing is measured.
+    pub(super) hold: bool,
     /// What is found goes into the page too.
     pub(super) page: bool,
     /// Where homes are made and kept, in place of the cache.
@@ -33,6 +35,7 @@ impl Ask {
             gigabytes: None,
             quick: false,
             homes_only: false,
+            hold: false,
             page: false,
             keep: None,
             program: None,
@@ -45,6 +48,7 @@ impl Ask {
             match *word {
                 "--quick" => ask.quick = true,
                 "--homes" => ask.homes_only = true,
+                "--hold" => ask.hold = true,
                 "--page" => ask.page = true,
                 "--sessions" => ask.sessions = Some(number(word, value()?)?),
                 "--live" => ask.live = number(word, value()?)?,

@@ -162,6 +162,10 @@ impl Live {
             Agent::OpenCode | Agent::Pi | Agent::Gemini | Agent::OpenClaw => {}
         }
         formats::write(&home.dir, &session)?;
+        if session.agent == Agent::Pi {
+            // Nothing but what it wrote leads to its session.
+            standin.told(&format!("rewrite {}", record.display()))?;
+        }
         self.standins.push(standin);
         if session.agent == Agent::Claude {
             self.claudes.push((pid, session));

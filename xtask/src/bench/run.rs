@@ -55,6 +55,9 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Outcome<()> {
     }
     setup::watchers()?;
     let programs = programs::compile(&scratch.join("programs"))?;
+    if ask.hold {
+        return held(&Live::start(&home, &programs, ask.scale().live)?, &home);
+    }
     let agentctl = match &ask.program {
         Some(path) => fs::canonicalize(path).map_err(|why| Failure::io("find", path, &why))?,
         None => release(root)?,
@@ -78,6 +81,13 @@ fn turn(dir: &Path) -> Outcome<File> {
     let file = File::create(dir.join("bench.lock")).map_err(failed)?;
     file.lock().map_err(failed)?;
     Ok(file)
+}
+
+/// Says where sessions are live, and keeps them so until nobody wants to look at them any more.
+fn held(_live: &Live, home: &Home) -> Outcome<()> {
+    println!("{}", home.dir.display());
+    let read = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+    read.map(|_| ()).map_err(|why| Failure::new(format!("cannot wait for the end of input: {why}")))
 }
 
 /// Builds the program and says where cargo put it.
