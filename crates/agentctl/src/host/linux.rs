@@ -23,7 +23,7 @@ use rustix::process::geteuid;
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 /// Reads of `/proc` for one command.
@@ -32,7 +32,11 @@ pub(crate) struct Proc {
     table: OnceLock<Told<Table>>,
     locks: OnceLock<Told<Vec<locks::Held>>>,
     boot: OnceLock<Told<String>>,
+    doors: Mutex<Vec<Arc<Door>>>,
 }
+
+/// Doors that stay open. Most commands ask of fewer processes; each is a descriptor.
+const DOORS: usize = 64;
 
 impl Proc {
     /// Nothing is read yet.
@@ -55,12 +59,26 @@ impl Proc {
         table.process(pid).map(|process| table.key(process)).ok_or_else(gone)
     }
 
-    fn door<'a>(&self, of: &'a ProcKey) -> Told<Door<'a>> {
+    fn door(&self, of: &ProcKey) -> Told<Arc<Door>> {
         let opened = match self.boot()? {
-            boot if boot == of.boot => Door::open(of),
+            boot if boot == of.boot => self.opened(of),
             _ => Err(Refused::Rebooted),
         };
         opened.map_err(CannotTell::from)
+    }
+
+    /// Its door, which stays open for the next question if there is room.
+    fn opened(&self, of: &ProcKey) -> Result<Arc<Door>, Refused> {
+        let doors = || self.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(door) = doors().iter().find(|door| door.is_of(of)) {
+            return Ok(Arc::clone(door));
+        }
+        let door = Arc::new(Door::open(of)?);
+        let mut doors = doors();
+        if doors.len() < DOORS {
+            doors.push(Arc::clone(&door));
+        }
+        Ok(door)
     }
 }
 
@@ -108,7 +126,7 @@ impl Kernel for Proc {
 
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {
         let key = ProcKey { pid, start: ticks, boot: self.boot()?.to_owned() };
-        match Door::open(&key).and_then(|door| door.check()) {
+        match self.opened(&key).and_then(|door| door.check()) {
             Ok(()) => return Ok(Some(key)),
             Err(Refused::Gone | Refused::Reused | Refused::Rebooted) => {}
             Err(Refused::Untold(why)) => return Err(CannotTell(why)),
@@ -133,7 +151,7 @@ impl Kernel for Proc {
     }
 
     fn is_over(&self, of: &ProcKey) -> bool {
-        match Door::open(of).and_then(|door| door.is_ending()) {
+        match self.opened(of).and_then(|door| door.is_ending()) {
             Ok(ending) => ending,
             Err(Refused::Gone | Refused::Reused | Refused::Rebooted) => true,
             Err(Refused::Untold(_)) => false,

@@ -35,7 +35,7 @@ impl Handle {
             Errno::SRCH => Refused::Gone,
             why => Refused::Untold(format!("cannot open a pidfd: {}", io::Error::from(why))),
         })?;
-        Door::open(key)?.check()?;
+        Door::open(key)?;
         Ok(Self { fd })
     }
 

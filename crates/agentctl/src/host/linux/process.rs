@@ -63,25 +63,41 @@ pub(crate) fn key_of(pid: u32) -> Result<ProcKey, Refused> {
     Ok(ProcKey { pid, start: seen.start, boot })
 }
 
-/// An open `/proc/<pid>`. The kernel ties the descriptor to the process and not to the number, so
-/// that whatever is read through it is the process's own, or nothing.
+/// An open `/proc/<pid>` of the process that was named. The kernel ties the descriptor to the process and not to
+/// the number, so that whatever is read through it is the process's own, or nothing.
 #[derive(Debug)]
-pub(crate) struct Door<'a> {
+pub(crate) struct Door {
     pub(super) dir: OwnedFd,
-    of: &'a ProcKey,
+    of: ProcKey,
+    /// What the kernel says of the directory, if it said so while the process was whole.
+    found: Option<Stat>,
 }
 
-impl<'a> Door<'a> {
-    /// Opens without checking; every answer is checked after it was read.
-    pub(crate) fn open(of: &'a ProcKey) -> Result<Self, Refused> {
+impl Door {
+    /// It is the process that was named, and it lives.
+    pub(crate) fn open(of: &ProcKey) -> Result<Self, Refused> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = openat(CWD, format!("/proc/{}", of.pid), flags, Mode::empty());
-        Ok(Self { dir: dir.map_err(|why| unseen(of.pid, why))?, of })
+        let dir = dir.map_err(|why| unseen(of.pid, why))?;
+        let found = fstat(&dir).map_err(|why| unseen(of.pid, why))?;
+        let mut door = Self { dir, of: of.clone(), found: None };
+        door.found = (!door.is_exiting()?).then_some(found);
+        Ok(door)
     }
 
-    /// It is the process that was named, and it lives.
-    pub(crate) fn check(&self) -> Result<(), Refused> {
+    /// Whose it is.
+    pub(super) fn is_of(&self, key: &ProcKey) -> bool {
+        self.of == *key
+    }
+
+    /// It still is the process that was named, and lives.
+    pub(super) fn check(&self) -> Result<(), Refused> {
         self.look(|_| ())
+    }
+
+    /// Its memory, and with it its words, may be gone.
+    fn is_exiting(&self) -> Result<bool, Refused> {
+        self.look(|line| line.numbers().is_some_and(|seen| seen.exiting))
     }
 
     fn look<T>(&self, answer: impl FnOnce(&Line<'_>) -> T) -> Result<T, Refused> {
@@ -117,19 +133,26 @@ impl<'a> Door<'a> {
         walked.map(|()| all).map_err(refused)
     }
 
-    /// The answer, if the process was still whole after it was given: one that is about to end
-    /// shows an empty environment.
+    /// The answer, if the process was still whole after it was given: one that is about to end shows fewer files, none of
+    /// its words, and another owner.
     pub(super) fn ask<T>(&self, answer: Result<T, Errno>) -> Told<T> {
-        let exiting = self.look(|line| line.numbers().is_some_and(|seen| seen.exiting))?;
-        if exiting {
+        if self.is_exiting()? {
             return Err(CannotTell("process is ending".to_owned()));
         }
         answer.map_err(|why| CannotTell(reason(why)))
     }
 
-    /// The same for an empty answer, which is also what a program gives that is being loaded.
+    /// The answer where it says something, which is the process's own then; else why it does not.
+    fn ask_said<T>(&self, answer: Result<T, Errno>, is_said: impl Fn(&T) -> bool) -> Told<T> {
+        match answer {
+            Ok(answer) if is_said(&answer) => Ok(answer),
+            answer => self.ask(answer),
+        }
+    }
+
+    /// The same for words: none is also what a program gives that is being loaded.
     fn ask_bytes(&self, name: &CStr, loaded: usize) -> Told<Vec<u8>> {
-        let bytes = self.ask(self.bytes(name))?;
+        let bytes = self.ask_said(self.bytes(name), |bytes| !bytes.is_empty())?;
         if bytes.is_empty() && self.look(|line| line.field(loaded))?.unwrap_or(0) == 0 {
             return Err(CannotTell("no program is loaded in it".to_owned()));
         }
@@ -155,20 +178,24 @@ impl<'a> Door<'a> {
 
     /// Where one of its links leads.
     pub(super) fn link(&self, name: &str) -> Told<PathBuf> {
-        let target = self.ask(readlinkat(&self.dir, name, Vec::new()))?;
+        let target = self.ask_said(readlinkat(&self.dir, name, Vec::new()), |_| true)?;
         let unreachable = || CannotTell("it lies outside of what can be seen here".to_owned());
         path_of(target.into_bytes()).ok_or_else(unreachable)
     }
 
+    fn found(&self) -> Told<Stat> {
+        self.found.ok_or_else(|| CannotTell("process is ending".to_owned()))
+    }
+
     /// The effective user.
     pub(super) fn owner(&self) -> Told<u32> {
-        self.ask(fstat(&self.dir)).map(|found| found.st_uid)
+        self.found().map(|found| found.st_uid)
     }
 
     /// The kernel dates a directory of `/proc` when somebody first looks at it, as most programs do at their own when they
     /// begin, and keeps that while it has room. Other kernels give the first moment of all, and mean nothing.
     pub(super) fn noted(&self) -> Told<Option<Timestamp>> {
-        let found = self.ask(fstat(&self.dir))?;
+        let found = self.found()?;
         let noted = Timestamp::new(found.st_mtime, i32::try_from(found.st_mtime_nsec).unwrap_or(0));
         Ok(noted.ok().filter(|noted| *noted != Timestamp::UNIX_EPOCH))
     }

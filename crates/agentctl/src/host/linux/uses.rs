@@ -16,7 +16,7 @@ use std::{
 /// Nobody works deeper.
 const DEPTH: usize = 256;
 
-impl Door<'_> {
+impl Door {
     /// The first use that is found of a directory without links.
     pub(super) fn uses(&self, dir: &Path) -> Told<Option<Use>> {
         let place = Place::of(self, dir);
@@ -41,9 +41,7 @@ impl Door<'_> {
         mapped.dedup();
         Ok(mapped.into_iter().find(|path| place.holds(self, path)).map(Use::Mapped))
     }
-}
 
-impl Door<'_> {
     /// What a path of its own leads to, where it sees other mounts than we do.
     pub(super) fn sees(&self, path: &Path) -> Told<Option<(u64, u64)>> {
         if sees_ours(self) {
@@ -59,7 +57,7 @@ impl Door<'_> {
 }
 
 /// It lives in our namespace of mounts.
-fn sees_ours(door: &Door<'_>) -> bool {
+fn sees_ours(door: &Door) -> bool {
     let theirs = readlinkat(&door.dir, "ns/mnt", Vec::new()).ok();
     theirs == readlinkat(CWD, "/proc/self/ns/mnt", Vec::new()).ok()
 }
@@ -73,13 +71,13 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(door: &Door<'_>, dir: &'a Path) -> Self {
+    fn of(door: &Door, dir: &'a Path) -> Self {
         let identity = || stat(dir).ok().map(|found| (found.st_dev, found.st_ino));
         Self { dir, identity: if sees_ours(door) { None } else { identity() } }
     }
 
     /// A file of that process lies in the directory or below it.
-    fn holds(&self, door: &Door<'_>, path: &Path) -> bool {
+    fn holds(&self, door: &Door, path: &Path) -> bool {
         if path.starts_with(self.dir) {
             return true;
         }
@@ -90,7 +88,7 @@ impl<'a> Place<'a> {
     }
 
     /// The directory, or one above it, is the one that is meant.
-    fn above(&self, door: &Door<'_>, start: impl AsRef<Path>) -> bool {
+    fn above(&self, door: &Door, start: impl AsRef<Path>) -> bool {
         let Some(identity) = self.identity else { return false };
         let mut path = start.as_ref().to_owned();
         let mut below = None;
