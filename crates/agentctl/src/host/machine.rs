@@ -21,10 +21,11 @@ use agentctl_core::{
 };
 use jiff::Timestamp;
 use std::{
+    collections::BTreeMap,
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 /// The best reader of processes for this operating system.
@@ -44,6 +45,8 @@ pub(crate) struct Machine<K> {
     name: String,
     receipts: OnceLock<Receipts>,
     kept: Kept,
+    /// Where paths lead: all of one command go by the same stores and directories.
+    resolved: Mutex<BTreeMap<PathBuf, PathBuf>>,
 }
 
 impl Machine<Native> {
@@ -66,8 +69,8 @@ impl<K> Machine<K> {
         let servers = Loopback { patience };
         let databases = Databases::new(patience.left());
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let (receipts, kept) = (OnceLock::new(), Kept::new());
-        Self { files: Disk, databases, servers, kernel, name, receipts, kept }
+        let (receipts, kept, resolved) = (OnceLock::new(), Kept::new(), Mutex::default());
+        Self { files: Disk, databases, servers, kernel, name, receipts, kept, resolved }
     }
 }
 
@@ -140,7 +143,13 @@ impl<K> Files for Machine<K> {
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
-        self.files.resolve(path)
+        let resolved = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = resolved().get(path) {
+            return known.clone();
+        }
+        let leads = self.files.resolve(path);
+        resolved().insert(path.to_owned(), leads.clone());
+        leads
     }
 }
 
