@@ -184,11 +184,18 @@ impl Survey<'_> {
             Ok(None) => return Found::Gone(ProcKey { pid, start, boot: table.boot.clone() }),
             Ok(Some(key)) => key,
         };
-        // The same pid and ticks may come again after a reboot, but hardly for the same program.
+        if written >= table.booted {
+            return Found::Same(key);
+        }
+        // The same pid and ticks come again after a reboot, though hardly for the same program; and a clock that was set
+        // forward puts the boot behind what was written since. The kernel's own note of the process is by the clock of then.
         let recognised = self.live.iter().any(|process| process.key == key);
-        match written >= table.booted || recognised {
-            true => Found::Same(key),
-            false => Found::OtherBoot,
+        match self.host.noted(&key) {
+            _ if !recognised => Found::OtherBoot,
+            Some(noted) if noted >= table.booted => Found::CannotTell(format!(
+                "pid {pid} may hold it, or was another's before this boot"
+            )),
+            Some(_) | None => Found::Same(key),
         }
     }
 

@@ -242,16 +242,21 @@ fn a_restart_of_the_machine() {
             planted::plant(&scene.place, kind.part()); // as it was written before
             age(&scene);
             receipt(&scene, process, &before);
-            // A claude of the very pid and start that the file of another names is taken for it.
-            if heir == Heir::Innocent || kind != Kind::Claude {
-                claimed(&scene, process);
-            }
+            claimed(&scene, process);
             let id = scene.place.work().join("boot_id");
             fs::write(&id, format!("{}\n", uuid())).expect("our file");
             let id = id.to_string_lossy();
             must("mount", &["--bind", &id, "/proc/sys/kernel/random/boot_id"]);
             match heir {
                 Heir::Innocent => stops_nobody(&scene, process),
+                // Nothing tells another Claude Code of that pid and start from the one that wrote it down, if the clock was set.
+                Heir::Another if kind == Kind::Claude => {
+                    let pid = process.pid;
+                    may_be_held(
+                        &scene,
+                        &format!("pid {pid} may hold it, or was another's before this boot"),
+                    );
+                }
                 Heir::Another => is_its_own(&scene, process),
             }
             must("umount", &["/proc/sys/kernel/random/boot_id"]);
