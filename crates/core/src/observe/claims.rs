@@ -1,6 +1,6 @@
 //! The sessions that leave a trail to a process, and where each trail leads.
 
-use super::{Live, Lost, Survey};
+use super::{Candidate, Live, Lost, Survey};
 use crate::{
     agent::{About, Claim, Claims, Program, Trail},
     evidence::{Holder, Role},
@@ -214,6 +214,9 @@ impl Survey<'_> {
     }
 
     fn hold(&mut self, store: &Path, claim: &Claim, key: ProcKey, trail: Source) {
+        if self.knows(store, claim, &key) {
+            return;
+        }
         let launched = self.launched_as(&key, &claim.session);
         let known = self.live.iter_mut().find(|process| process.key == key);
         let role = known.as_ref().and_then(|process| process.role);
@@ -243,6 +246,18 @@ impl Survey<'_> {
             candidate.started_in = cwd;
         }
         candidate.hold(holder);
+    }
+
+    /// Another trail led from it to this process before, and this one says no more.
+    fn knows(&self, store: &Path, claim: &Claim, key: &ProcKey) -> bool {
+        let same = |one: &Candidate| {
+            one.store == store && one.id.as_ref() == Some(&claim.session) && one.stub.is_some()
+        };
+        let mut holders =
+            self.candidates.iter().filter(|one| same(one)).flat_map(|one| &one.holders);
+        holders.any(|holder| {
+            holder.key == *key && (holder.says.is_some() || claim.about.says.is_none())
+        })
     }
 
     /// When it began, by the clock of then as far as that can be told.
