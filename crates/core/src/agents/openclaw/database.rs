@@ -41,6 +41,11 @@ const ID: &str = "
     select current_session_id, session_key from session_nodes where current_session_id = ?1
     union select session_id, session_key from session_windows where session_id = ?1";
 
+/// Those that may be stored as running: most have ended, and need not be looked for in the other table.
+const RUNNING: &str = "
+    select current_session_id, session_key from session_nodes where coalesce(status, 'running') = 'running'
+    union select session_id, session_key from session_windows where coalesce(status, 'running') = 'running'";
+
 /// What is told of each of these ids.
 const SESSIONS: &str = "
     select ids.id, ids.key, coalesce(w.status, n.status), w.started_at, w.ended_at,
@@ -82,7 +87,7 @@ fn is_unborn(host: &dyn Host, db: &Path) -> bool {
 /// Those that are stored as running.
 pub(super) fn running(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
     let which = "where coalesce(w.status, n.status, 'running') = 'running'";
-    let found = sessions(host, db, (IDS, which), &[])?;
+    let found = sessions(host, db, (RUNNING, which), &[])?;
     Ok(found.into_iter().filter(Entry::runs).collect())
 }
 
