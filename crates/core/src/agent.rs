@@ -356,6 +356,11 @@ pub trait Agent: Sync {
     fn holds(&self, host: &dyn Host, store: &Path, open: &Path) -> Option<String>;
     /// All sessions of a store, from names and sizes alone.
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing>;
+    /// The same without those that [`Agent::goes_on_here`] says are of other directories than this, where names save a
+    /// look at them.
+    fn list_of(&self, _: &dyn Host, _: &Path, _cwd: &Path) -> Option<io::Result<Listing>> {
+        None
+    }
     /// The records of a full id, the likeliest first: there may be copies, and some agents' ids are
     /// unique only per directory. `cwd` is a hint where to look.
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub>;

@@ -169,14 +169,39 @@ impl Survey<'_> {
 
     /// The only session of the process's stores and directory that was written since it began.
     fn only_session(&mut self, process: &Live) -> Option<(PathBuf, Stub)> {
+        let cwd = process.works_in()?;
+        let stores: Vec<PathBuf> =
+            self.stores.iter().filter(|store| process.uses(store)).cloned().collect();
+        let near = |store: &PathBuf| {
+            let listing = self.agent.list_of(self.host, store, cwd)?.ok()?;
+            Some((store.clone(), Arc::new(listing)))
+        };
+        // A session whose folder is called otherwise than its agent calls it was moved there: only where its own has none.
+        let near: Option<Vec<_>> = stores.iter().map(near).collect();
+        if let Some(found) = near.and_then(|near| self.only_of(process, &near)) {
+            return Some(found);
+        }
+        let mut all = Vec::new();
+        for store in stores {
+            let listing = self.listing(&store).ok()?;
+            all.push((store, listing));
+        }
+        self.only_of(process, &all)
+    }
+
+    /// The same among what was listed.
+    fn only_of(
+        &self,
+        process: &Live,
+        listed: &[(PathBuf, Arc<Listing>)],
+    ) -> Option<(PathBuf, Stub)> {
         let mut found = Vec::new();
         // Some hosts tell starts to the second only: it may have begun after the last write.
         let table = self.host.table().ok()?;
         let start = process.key.start;
         let unit = table.since(start.saturating_add(1)).duration_since(table.since(start));
         let surely = process.since.saturating_add(unit).unwrap_or(process.since);
-        for store in self.stores.clone().iter().filter(|store| process.uses(store)) {
-            let listing = self.listing(store).ok()?;
+        for (store, listing) in listed {
             if !listing.problems.is_empty() {
                 return None; // what cannot be read may be a second answer
             }

@@ -104,7 +104,11 @@ impl Agent for Pi {
     }
 
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {
-        store::list(host, store)
+        store::list(host, store, &|_| true)
+    }
+
+    fn list_of(&self, host: &dyn Host, store: &Path, cwd: &Path) -> Option<io::Result<Listing>> {
+        Some(store::list(host, store, &|folder| store::is_of(folder, cwd) != Some(false)))
     }
 
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {

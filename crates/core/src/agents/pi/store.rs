@@ -29,17 +29,29 @@ pub(super) fn root(env: &Env, home: &str) -> Option<PathBuf> {
     agent.map(|agent| agent.join("sessions"))
 }
 
-/// Every session of a store.
-pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
-    wanted(host, store, &|_| true)
+/// The sessions of a store that are in wanted folders, or in none.
+pub(super) fn list(
+    host: &dyn Host,
+    store: &Path,
+    folders: &dyn Fn(&str) -> bool,
+) -> io::Result<Listing> {
+    wanted(host, store, &|_| true, folders)
 }
 
-/// Those in files of wanted names.
-fn wanted(host: &dyn Host, store: &Path, is: &dyn Fn(&str) -> bool) -> io::Result<Listing> {
+/// Those in files and folders of wanted names.
+fn wanted(
+    host: &dyn Host,
+    store: &Path,
+    is: &dyn Fn(&str) -> bool,
+    folders: &dyn Fn(&str) -> bool,
+) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for Inside { entry, stat } in inside(host, store, is)? {
         let path = store.join(&entry.name);
         let may_be_dir = matches!(entry.kind, Kind::Dir | Kind::Link);
+        if may_be_dir && !folders(&entry.name) {
+            continue;
+        }
         match may_be_dir.then(|| inside(host, &path, is)) {
             Some(Ok(names)) => add(host, &path, names, &mut listing),
             Some(Err(why)) if entry.kind == Kind::Dir => {
@@ -104,7 +116,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
     }
     // A name that tells no id is looked into.
     let may_be = |name: &str| self::id(name).is_none_or(|own| own == id);
-    let mut stubs = wanted(host, store, &may_be).unwrap_or_default().stubs;
+    let mut stubs = wanted(host, store, &may_be, &|_| true).unwrap_or_default().stubs;
     stubs.retain(|stub| stub.id == id);
     stubs.sort_by_key(|stub| Reverse(stub.updated));
     match stubs.iter().position(|stub| cwd.is_some() && works_there(stub)) {
@@ -120,9 +132,13 @@ fn folder(cwd: &Path) -> String {
     format!("--{}--", path.replace(['/', '\\', ':'], "-"))
 }
 
-/// A folder of one directory's sessions is that of every directory whose name is written so; a flat one is of all.
+/// Whether a session of this file is one of that directory, as its folder tells.
 pub(super) fn goes_on_here(path: &Path, cwd: &Path) -> Option<bool> {
-    let name = path.parent()?.file_name()?.to_str()?;
+    is_of(path.parent()?.file_name()?.to_str()?, cwd)
+}
+
+/// A folder of one directory's sessions is that of every directory whose name is written so; a flat one is of all.
+pub(super) fn is_of(name: &str, cwd: &Path) -> Option<bool> {
     let named = name.starts_with("--") && name.ends_with("--");
     named.then(|| name == folder(cwd))
 }
