@@ -37,7 +37,8 @@ fn make(
     for table in tables {
         made.execute_batch(&format!("delete from \"{table}\""))?;
     }
-    made.execute_batch("vacuum; begin")?;
+    // Captures are packed as small as they go; the agents leave the size of pages to SQLite.
+    made.execute_batch("pragma page_size = 4096; vacuum; begin")?;
     let filled = rows(&made)?;
     made.execute_batch("commit; pragma journal_mode = wal;")?;
     made.close().map_err(|(_, why)| why)?;
