@@ -13,7 +13,7 @@ use crate::{
 };
 use agentctl_core::{text::many_lines, wire::Decided};
 use clap::Parser;
-use std::{ffi::OsString, panic, process::ExitCode, time::Duration};
+use std::{ffi::OsString, mem::ManuallyDrop, panic, process::ExitCode, time::Duration};
 
 /// Exit code of a bug.
 const BUG: i32 = 70;
@@ -68,7 +68,8 @@ fn harmless(why: &clap::Error) -> String {
 }
 
 fn run(cli: Cli) -> Outcome {
-    let here = &Here::new(cli.portable, cli.command.limit());
+    // Never dropped: the program ends, and what it has seen is not given back piece by piece.
+    let here = &*ManuallyDrop::new(Here::new(cli.portable, cli.command.limit()));
     match cli.command {
         Command::List(args) => list::run(here, args),
         Command::Status(args) => status::run(here, &args),

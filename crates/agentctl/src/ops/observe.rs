@@ -22,9 +22,9 @@ use std::{
 
 /// From this many sessions on, a second thread saves more than it costs.
 const WORTH_A_THREAD: usize = 24;
-/// Whoever has not answered for so long is slow: those behind him get a thread of their own. Most answer
-/// sooner than a thread begins.
-const STEP: Duration = Duration::from_millis(2);
+/// After each such time those who still wait get one thread more. Where nobody is slow all together take less, and one
+/// thread does it with half the work: threads wait for each other's memory and descriptors.
+const STEP: Duration = Duration::from_millis(4);
 
 /// The environment of the caller, as far as any agent looks at it.
 pub(super) fn environment() -> Env {
@@ -64,6 +64,15 @@ pub(super) fn each<T: Send + 'static>(
     side_by_side(here, chosen, is_quick, move |agent, env| look(agent, &*host, env))
 }
 
+/// Surveys of all agents, made one behind the other: where each is soon done, threads cost more than they save.
+pub(super) fn in_turn<'h>(
+    here: &'h Here,
+    look: impl Fn(&'static dyn Agent, &'h dyn Host, &Env) -> Survey<'h>,
+) -> Vec<Survey<'h>> {
+    let env = &environment();
+    agents::ALL.iter().map(|agent| look(*agent, here.host(), env)).collect()
+}
+
 /// Surveys of all agents, made at once; nobody hurries them.
 pub(super) fn all<'h>(
     here: &'h Here,
@@ -96,68 +105,76 @@ fn side_by_side<T: Send + 'static>(
     let env = environment();
     let (quick, slow): (Vec<_>, Vec<_>) =
         chosen.iter().copied().enumerate().partition(|(_, agent)| is_quick(*agent, &env));
-    let queue = Arc::new(Queue { env, look, todo: Mutex::new(slow.into()) });
-    let (tell, answers) = mpsc::channel();
+    let (todo, done) = (Mutex::new(slow.into()), Mutex::default());
+    let queue = Arc::new(Queue { env, look, todo, done });
+    let (tell, told) = mpsc::channel();
     let mut tell = Some(tell);
     begin(&queue, &mut tell);
     // A thread costs more than it saves where there is nothing to see.
     let mut found: Vec<(usize, T)> =
         quick.iter().map(|(at, agent)| (*at, (queue.look)(*agent, &queue.env))).collect();
-    let mut broken = RecvTimeoutError::Disconnected;
-    while found.len() < chosen.len() {
+    let why = loop {
         let left = here.left().unwrap_or(Duration::MAX);
         let step = if tell.is_some() { left.min(STEP) } else { left };
-        match answers.recv_timeout(step) {
-            Ok(answer) => found.push(answer),
+        match told.recv_timeout(step) {
+            Ok(()) => tell = None, // nobody waits any more
             Err(RecvTimeoutError::Timeout) if step < left => begin(&queue, &mut tell),
-            Err(why) => {
-                broken = why;
-                break;
+            Err(RecvTimeoutError::Timeout) => break format!("no answer within {:?}", here.limit()),
+            Err(RecvTimeoutError::Disconnected) => {
+                break "reading them failed; this is a bug".to_owned();
             }
         }
-    }
-    let why = match broken {
-        RecvTimeoutError::Timeout => format!("no answer within {:?}", here.limit()),
-        RecvTimeoutError::Disconnected => "reading them failed; this is a bug".to_owned(),
     };
+    found.append(&mut locked(&queue.done));
     let missed = (0..chosen.len()).filter(|at| !found.iter().any(|(done, _)| done == at));
     let late = missed.map(|at| late(chosen[at], &why)).collect();
     found.sort_by_key(|(at, _)| *at);
     Answers { found: found.into_iter().map(|(_, one)| one).collect(), late }
 }
 
-/// Agents that wait to be looked at, with their places.
-struct Queue<L> {
+/// Agents that wait to be looked at, with their places, and what was seen of the others.
+struct Queue<L, T> {
     env: Env,
     look: L,
     todo: Mutex<VecDeque<(usize, &'static dyn Agent)>>,
+    done: Mutex<Vec<(usize, T)>>,
 }
 
-impl<L> Queue<L> {
-    fn todo(&self) -> MutexGuard<'_, VecDeque<(usize, &'static dyn Agent)>> {
-        self.todo.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One more thread for those who wait; once nobody does, there is nothing left to tell by.
+/// One more thread for those who wait; once nobody does, there is nothing left to tell by. A thread tells only that nobody
+/// waits: whoever waits for it is not woken for each answer.
 fn begin<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static>(
-    queue: &Arc<Queue<L>>,
-    tell: &mut Option<Sender<(usize, T)>>,
+    queue: &Arc<Queue<L, T>>,
+    tell: &mut Option<Sender<()>>,
 ) {
-    let first = queue.todo().pop_front();
+    let first = locked(&queue.todo).pop_front();
     let (Some(mut next), Some(own)) = (first, tell.clone()) else {
         *tell = None;
         return;
     };
     let queue = Arc::clone(queue);
     thread::spawn(move || {
+        make_room();
         loop {
             let (at, agent) = next;
-            let _ = own.send((at, (queue.look)(agent, &queue.env))); // nobody may be waiting any more
-            let Some(more) = queue.todo().pop_front() else { return };
+            let seen = (queue.look)(agent, &queue.env);
+            locked(&queue.done).push((at, seen));
+            let Some(more) = locked(&queue.todo).pop_front() else { break };
             next = more;
         }
+        let _ = own.send(()); // nobody may be waiting any more
     });
+}
+
+/// glibc gives memory to a thread that is not the first one page by page, a call and a lock each; what it has given once is
+/// used again without.
+fn make_room() {
+    const PIECE: usize = 120 << 10; // larger ones would be mapped, each for itself
+    let room: [Vec<u8>; 6] = std::array::from_fn(|_| Vec::with_capacity(PIECE));
+    std::hint::black_box(&room);
 }
 
 fn late(agent: &dyn Agent, why: &str) -> Problem {

@@ -119,7 +119,8 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error
 /// another.
 fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Error> {
     let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
-    let near = |id: &str| observe::all(here, |agent, host, env| Survey::near(agent, host, env, id));
+    let near =
+        |id: &str| observe::in_turn(here, |agent, host, env| Survey::near(agent, host, env, id));
     let wide = |history| {
         observe::all(here, move |agent, host, env| Survey::new(agent, host, env, history))
     };
