@@ -281,10 +281,14 @@ impl Survey<'_> {
 
     /// What a record is told by, where that can be said and it pays to ask what was read of it before.
     fn original<'s>(&self, stub: &'s Stub, depth: Depth) -> Option<Original<'s>> {
-        let stat = |path: &Path| self.host.stat(path).ok();
+        // What cannot be looked at is not absent: what is read beside it is of no content that is known.
+        let stat = |path: &PathBuf| match self.host.stat(path) {
+            Err(why) if is_absent(&why) => Some(None),
+            stat => stat.ok().map(Some),
+        };
         let beside = self.recalls.then(|| self.agent.told_by(self.host, stub, depth)).flatten()?;
-        let own = stub.stat.or_else(|| stat(&stub.path))?;
-        let beside = beside.iter().map(|path| stat(path)).collect();
+        let own = stub.stat.or_else(|| self.host.stat(&stub.path).ok())?;
+        let beside = beside.iter().map(stat).collect::<Option<_>>()?;
         Some(Original { agent: self.agent.card().name, depth, stub, stat: own, beside })
     }
 

@@ -109,7 +109,9 @@ impl Agent for Gemini {
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         let mut record = chat::read(host, stub)?;
-        record.cwd = store::directory(host, &stub.path);
+        let cwd = store::directory(host, &stub.path);
+        record.elsewhere = cwd.is_err();
+        record.cwd = cwd.unwrap_or_default();
         Ok(record)
     }
 
