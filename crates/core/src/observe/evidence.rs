@@ -235,18 +235,32 @@ impl Survey<'_> {
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
         let Some(stub) = &candidate.stub else { return self.missing(&candidate.store) };
-        let apart = depth == Depth::Whole && self.agent.counts_apart();
-        let record = self.record(stub, if apart { Depth::Glance } else { depth });
-        let counted = record.and_then(|mut record| {
-            if apart {
-                self.agent.count(&self.tally(), stub, &mut record)?;
-            }
-            Ok(record)
-        });
-        match counted {
+        let record = match depth {
+            Depth::Glance => self.record(stub, depth),
+            Depth::Whole => self.counted(stub),
+        };
+        match record {
             Ok(record) => Reading::Read(Box::new(record)),
             Err(why) => Reading::Failed { why: why.to_string(), source: self.unread(&stub.path) },
         }
+    }
+
+    /// A record with what it used. Where that cannot be counted it is told, and the rest stands: how a session is
+    /// does not depend on whether somebody asks for its tokens.
+    fn counted(&self, stub: &Stub) -> io::Result<Record> {
+        let (mut record, counted) = match self.agent.counts_apart() {
+            true => {
+                let mut record = self.record(stub, Depth::Glance)?;
+                let counted = self.agent.count(&self.tally(), stub, &mut record);
+                (record, counted)
+            }
+            false => match self.record(stub, Depth::Whole) {
+                Ok(record) => return Ok(record),
+                Err(why) => (self.record(stub, Depth::Glance)?, Err(why)),
+            },
+        };
+        record.gap = counted.err().map(|why| format!("tokens cannot be counted: {why}"));
+        Ok(record)
     }
 
     fn record(&self, stub: &Stub, depth: Depth) -> io::Result<Record> {

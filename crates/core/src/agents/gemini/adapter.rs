@@ -116,10 +116,7 @@ impl Agent for Gemini {
     }
 
     fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
-        match usage::tokens(tally, stub) {
-            Ok(tokens) => record.tokens = Some(tokens),
-            Err(why) => record.gap = Some(format!("tokens cannot be counted: {why}")),
-        }
+        record.tokens = Some(usage::tokens(tally, stub)?);
         Ok(())
     }
 

@@ -54,3 +54,38 @@ fn what_could_not_be_read_is_not_kept() {
         assert!(kept[name] > 8, "{name}: {kept:?}");
     }
 }
+
+/// What a session used is one thing, how it stands another.
+#[test]
+fn a_count_that_fails_leaves_the_state_as_it_is() {
+    let mut gaps: BTreeMap<&str, usize> = BTreeMap::new();
+    each(|host, survey, candidate| {
+        let whole = || survey.session(candidate, Depth::Whole);
+        let glance = host.failing(None, || survey.session(candidate, Depth::Glance));
+        let all = host.failing(None, whole);
+        if glance.answer.1.is_some() {
+            return; // it cannot be read anyway
+        }
+        for number in glance.asked..all.asked {
+            let (session, problem) = host.failing(Some(number), whole).answer;
+            let sound = &glance.answer.0;
+            assert_eq!(
+                (session.state, &session.because),
+                (sound.state, &sound.because),
+                "{} {:?}: question {number} of {}: {problem:?}",
+                survey.agent.card().name,
+                session.id,
+                all.asked,
+            );
+            if session.tokens.is_none() && all.answer.0.tokens.is_some() {
+                let problem = problem.expect("what is missing is told");
+                assert!(problem.why.starts_with("tokens cannot be counted: "), "{problem:?}");
+                *gaps.entry(survey.agent.card().name).or_default() += 1;
+            }
+        }
+    });
+    for agent in agents::ALL.iter().filter(|agent| agent.counts_apart()) {
+        let name = agent.card().name;
+        assert!(gaps.get(name) > Some(&3), "{name}: {gaps:?}");
+    }
+}
