@@ -4,6 +4,7 @@ mod abuse;
 mod attach;
 mod budgets;
 mod context;
+mod corpus;
 mod counted;
 mod daemon;
 mod events;
