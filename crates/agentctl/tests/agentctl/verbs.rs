@@ -3,6 +3,7 @@
 mod abuse;
 mod attach;
 mod budgets;
+mod changed;
 mod context;
 mod corpus;
 mod counted;

@@ -5,7 +5,7 @@ use crate::home::{Answer, Home, until};
 use rusqlite::{Connection, config::DbConfig};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::Write,
     iter,
@@ -214,6 +214,18 @@ pub(super) fn many(answer: &Answer) {
         let count = found.get(agent).map_or(0, BTreeMap::len);
         assert!(count >= MANY, "{agent}: {count}");
     }
+}
+
+/// Files whose sessions are told otherwise than before.
+pub(super) fn changed(before: &Answer, after: &Answer) -> BTreeSet<PathBuf> {
+    let (before, after) = (sessions(before), sessions(after));
+    let told = |one: &BTreeMap<String, BTreeMap<String, Value>>| {
+        one.values().flatten().map(|(name, one)| (name.clone(), one.clone())).collect()
+    };
+    let (before, after): (BTreeMap<_, _>, BTreeMap<String, Value>) = (told(&before), told(&after));
+    let differs = |(name, one): &(&String, &Value)| after.get(*name) != Some(one);
+    let source = |(_, one): (&String, &Value)| one["source"].as_str().map(PathBuf::from);
+    before.iter().filter(differs).filter_map(source).collect()
 }
 
 pub(super) fn append(path: &Path, text: &str) {
