@@ -169,3 +169,59 @@ fn nor_does_one_of_many_that_may_be_alive() {
     assert_eq!(sessions.filter(|one| one["id"].is_string()).count(), 24, "{answer:#}");
     assert!(!home.path(".cache/agentctl").exists());
 }
+
+/// The sum over an index and over each entry (`host/kept/shard.rs`).
+fn sum(bytes: &[u8]) -> u64 {
+    let add =
+        |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder().iter().map(|byte| u64::from(*byte));
+    let sum = words.map(number).chain(rest).fold(bytes.len() as u64, add);
+    sum ^ sum >> 32
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+}
+
+/// Has every kept record say another prompt, in a file whose sums are right: a head that ends its line, the sum and the
+/// length of the index, and in that of each entry the sum of its name, its own sum, its place and its length.
+fn plant(path: &Path) {
+    const PROMPT: &[u8] = br#""prompt":""#;
+    let mut bytes = fs::read(path).expect("a file");
+    let frame = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1;
+    let index = frame + 16..frame + 16 + number(&bytes[frame + 8..frame + 16]) as usize;
+    for place in index.clone().step_by(32) {
+        let [at, length] =
+            [16, 24].map(|from| number(&bytes[place + from..place + from + 8]) as usize);
+        let entry = &mut bytes[at..at + length];
+        let found = entry.windows(PROMPT.len()).position(|part| part == PROMPT);
+        if let Some(first) = found.map(|found| &mut entry[found + PROMPT.len()])
+            && first.is_ascii_alphanumeric()
+        {
+            *first = b'#';
+        }
+        let sum = sum(entry).to_le_bytes();
+        bytes[place + 8..place + 16].copy_from_slice(&sum);
+    }
+    let sum = sum(&bytes[index]).to_le_bytes();
+    bytes[frame..frame + 8].copy_from_slice(&sum);
+    fs::write(path, bytes).expect("our file");
+}
+
+/// Else all that is said here of what was kept would be said of nothing.
+#[test]
+fn what_was_kept_is_what_is_told() {
+    let corpus = Corpus::new();
+    let before = corpus.warm(ALL);
+    corpus.kept().iter().for_each(|(path, _)| plant(path));
+    let planted = corpus.home.run(ALL);
+    same(&before, &corpus.cold(ALL));
+    for (agent, all) in sessions(&planted) {
+        let is_planted = |one: &&serde_json::Value| {
+            one["prompt"].as_str().is_some_and(|prompt| prompt.starts_with('#'))
+        };
+        let count = all.values().filter(is_planted).count();
+        assert!(count >= 20, "{agent}: {count} of {}", all.len());
+    }
+}
