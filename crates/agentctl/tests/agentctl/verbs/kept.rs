@@ -225,3 +225,29 @@ fn what_was_kept_is_what_is_told() {
         assert!(count >= 20, "{agent}: {count} of {}", all.len());
     }
 }
+
+/// What another build has read is not taken for what this one would read.
+#[test]
+fn readers_are_named_by_all_that_reads() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = |path: &Path| fs::read_to_string(path).expect("a source");
+    let named = text(&program.join("build.rs"));
+    let is_named = |path: &str| named.contains(&format!("\"{path}\""));
+    for entry in fs::read_dir(program.join("src/host")).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|kind| kind != "rs") {
+            continue;
+        }
+        let source = text(&path);
+        if ["Files for ", "Tables for ", "fn keep_count("].iter().any(|word| source.contains(word))
+        {
+            let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+            assert!(is_named(&format!("src/host/{name}.rs")), "{name}");
+            let folder = format!("src/host/{name}");
+            assert!(!program.join(&folder).is_dir() || is_named(&folder), "{folder}");
+        }
+    }
+    for settings in ["Cargo.toml", "../core/Cargo.toml", "../../Cargo.toml", "../../Cargo.lock"] {
+        assert!(is_named(settings), "{settings}");
+    }
+}
