@@ -1,6 +1,6 @@
 //! The evidence for one session: its record, its holders, and what may hold it.
 
-use super::{Candidate, History, Live, Problem, Survey, live::is_absent};
+use super::{Candidate, History, Live, Problem, Recall, Survey, live::is_absent};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
@@ -24,6 +24,9 @@ use std::{
 /// How much older a file may be than a line in it: kernels date files by a clock that stands still
 /// for up to a hundredth of a second.
 const COARSE: SignedDuration = SignedDuration::from_millis(20);
+
+/// A shorter file is counted sooner than what is kept of it is looked up and written down.
+const LONG: u64 = 1 << 20;
 
 /// How far back the output of a launch is searched for its last word.
 const PRINTED: u64 = 256 << 10;
@@ -276,10 +279,11 @@ impl Survey<'_> {
     }
 
     fn tally(&self) -> Tally<'_> {
-        match self.recalls {
-            true => Tally::kept(self.host, self.agent.card().name),
-            false => Tally::anew(self.host),
-        }
+        let least = match self.recalls {
+            Recall::Counts => LONG,
+            Recall::Records => 0,
+        };
+        Tally::kept(self.host, self.agent.card().name, least)
     }
 
     /// No record was found: a store that is closed to us may hold one.
@@ -300,7 +304,11 @@ impl Survey<'_> {
             Err(why) if is_absent(&why) => Some(None),
             stat => stat.ok().map(Some),
         };
-        let beside = self.recalls.then(|| self.agent.told_by(self.host, stub, depth)).flatten()?;
+        let told_by = || self.agent.told_by(self.host, stub, depth);
+        let beside = match self.recalls {
+            Recall::Counts => None,
+            Recall::Records => told_by(),
+        }?;
         let own = stub.stat.or_else(|| self.host.stat(&stub.path).ok())?;
         let beside = beside.iter().map(stat).collect::<Option<_>>()?;
         Some(Original { agent: self.agent.card().name, depth, stub, stat: own, beside })

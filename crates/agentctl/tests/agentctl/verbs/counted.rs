@@ -1,7 +1,12 @@
 //! Tokens that were counted by an earlier command: whatever becomes of a transcript, answers stay those of a
 //! machine that never kept anything.
 
-use super::corpus::{Corpus, append, reword, same};
+use super::corpus::{Corpus, append, may_keep, reword, same};
+use crate::home::{
+    Home,
+    lines::{id, prompt, reply},
+    text,
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -107,4 +112,74 @@ fn transcripts_that_were_written_anew_are_counted_anew() {
         fs::rename(&draft, path).expect("our file");
     });
     assert_ne!(before.stdout, corpus.agree(USAGE).stdout);
+}
+
+/// A session of more than a megabyte, whose every answer used 20 tokens, and where its middle is.
+fn long(home: &Home) -> (PathBuf, usize) {
+    let filler = "word ".repeat(100);
+    let mut lines = vec![prompt("Begin")];
+    for number in 0..2000 {
+        let mut answer = reply(&filler);
+        answer["message"]["id"] = format!("msg-{number}").into();
+        lines.push(answer);
+    }
+    let whole = text(&lines);
+    assert!(whole.len() > 1 << 20);
+    let middle = whole.len() / 2;
+    (home.claude(&id(1), &lines), middle)
+}
+
+/// Where more is said and what stands in the middle is another number of the same length, whoever goes on where an
+/// earlier count ended is still told the old one: nothing else shows that all of it was not read again. No agent
+/// does both at once (decision 0011).
+fn goes_on(home: &Home, path: &Path, middle: usize, ask: impl Fn(&Home) -> Option<u64>) {
+    let before = ask(home).expect("tokens");
+    let whole = fs::read_to_string(path).expect("a transcript");
+    let (head, tail) = whole.split_at(middle);
+    let tail = tail.replacen("\"output_tokens\":20", "\"output_tokens\":90", 1);
+    fs::write(path, format!("{head}{tail}")).expect("room");
+    append(path, &format!("{}\n", another(&reply("Done").to_string(), "new")));
+    let used = before / 2000; // each answer's
+    assert_eq!(ask(home), Some(before + used), "all of it was read again");
+    fs::remove_dir_all(home.path(".cache/agentctl")).expect("our folder");
+    assert_eq!(ask(home), Some(before + used + 70));
+}
+
+#[test]
+fn a_long_transcript_is_counted_on_for_its_status() {
+    let home = Home::new();
+    may_keep(&home);
+    let (path, middle) = long(&home);
+    goes_on(&home, &path, middle, |home| {
+        home.run(&["status", &id(1), "--json"]).json()["session"]["tokens"]["output"].as_u64()
+    });
+}
+
+#[test]
+fn a_long_transcript_is_counted_on_for_its_budget() {
+    let home = Home::new();
+    let (path, middle) = long(&home);
+    let set = ["budget", "set", &id(1), "--max-tokens", "1000000000"];
+    assert_eq!(home.ask(&mut home.as_us(&set)).code, Some(0));
+    goes_on(&home, &path, middle, |home| {
+        let all = home.ask(&mut home.as_us(&["budget", "list", "-a", "--json"])).json();
+        all["budgets"][0]["used"]["tokens"].as_u64()
+    });
+}
+
+/// Few live, and no history is asked for.
+#[test]
+fn a_long_transcript_is_counted_on_for_figures() {
+    let home = Home::new();
+    may_keep(&home);
+    let (path, middle) = long(&home);
+    let process = home.stand_in();
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    goes_on(&home, &path, middle, |home| {
+        let page = home.run(&["metrics"]).stdout;
+        let line = page
+            .lines()
+            .find(|line| line.starts_with("agentctl_session_tokens") && line.contains("output"))?;
+        line.split_whitespace().last()?.strip_suffix(".0")?.parse().ok()
+    });
 }

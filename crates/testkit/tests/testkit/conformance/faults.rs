@@ -4,7 +4,7 @@ use super::cases;
 use agentctl_core::{
     agent::Depth,
     agents,
-    observe::{Candidate, History, Survey},
+    observe::{Candidate, History, Recall, Survey},
 };
 use agentctl_testkit::fixture::FixtureHost;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ fn each(mut call: impl FnMut(&FixtureHost, &Survey<'_>, &Candidate)) {
         let read = read.entry(case.agent.clone()).or_default();
         let host = FixtureHost::new(&case.path).expect("case.json is readable");
         let mut survey = Survey::new(agent, &host, &host.env(), History::All);
-        survey.recalls = true;
+        survey.recalls = Recall::Records;
         let recorded = survey.candidates.iter().find(|one| one.stub.is_some());
         if let Some(one) = recorded.filter(|_| *read < CASES) {
             *read += 1;
