@@ -8,16 +8,26 @@ use std::{
     process::Command,
 };
 
-/// All that turns bytes into records, and that lays out how these are kept.
-const READERS: [&str; 3] = ["../core/src", "src/host/kept.rs", "src/host/kept"];
-/// Which releases of other crates they use; not in every checkout.
-const LOCK: &str = "../../Cargo.lock";
+/// All that turns bytes into records, that reads these bytes, and that lays out how records are kept.
+const READERS: [&str; 9] = [
+    "../core/src",
+    "../core/Cargo.toml",
+    "Cargo.toml",
+    "src/host/databases.rs",
+    "src/host/databases",
+    "src/host/files.rs",
+    "src/host/kept.rs",
+    "src/host/kept",
+    "src/host/machine.rs",
+];
+/// Which releases of other crates they use, with what of them; not in every checkout.
+const OTHERS: [&str; 2] = ["../../Cargo.lock", "../../Cargo.toml"];
 
 fn main() -> io::Result<()> {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     let mut cargo = io::stdout();
-    let lock = Path::new(LOCK).exists().then_some(LOCK);
-    for path in READERS.into_iter().chain(lock) {
+    let others = OTHERS.into_iter().filter(|path| Path::new(path).exists());
+    for path in READERS.into_iter().chain(others) {
         fold(Path::new(path), &mut hash)?;
         writeln!(cargo, "cargo::rerun-if-changed={path}")?;
     }

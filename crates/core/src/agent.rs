@@ -386,7 +386,8 @@ pub trait Agent: Sync {
         }
         Ok(record)
     }
-    /// Adds what it used to a record that was read at a glance, where that is counted apart.
+    /// Adds what it used to a record that was read at a glance, where that is counted apart. After an error, what it
+    /// added stands.
     fn count(&self, _: &Tally<'_>, _: &Stub, _: &mut Record) -> io::Result<()> {
         Ok(())
     }

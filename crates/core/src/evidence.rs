@@ -139,7 +139,7 @@ pub struct Record {
     pub archived: bool,
     /// What of it could not be read, though its turn could.
     pub gap: Option<String>,
-    /// Some of it is told by another file than its agent said.
+    /// Some of it is told by another file than its agent said, or could not be told this time.
     #[serde(skip)]
     pub elsewhere: bool,
 }

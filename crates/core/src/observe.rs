@@ -39,6 +39,15 @@ pub enum History {
     All,
 }
 
+/// What of sessions may be told from what was kept of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recall {
+    /// What was counted of long transcripts: they are not read again because somebody asks for tokens.
+    Counts,
+    /// Records too, and every count, which pays where there are many.
+    Records,
+}
+
 /// A session worth a look.
 #[derive(Clone, Debug)]
 pub struct Candidate {
@@ -78,8 +87,8 @@ pub struct Survey<'a> {
     pub candidates: Vec<Candidate>,
     /// What could not be read.
     pub problems: Vec<Problem>,
-    /// Records may be told from what the host kept of them, which pays where there are many.
-    pub recalls: bool,
+    /// What may be told from what the host kept.
+    pub recalls: Recall,
     host: &'a dyn Host,
     blind: Option<String>,
     live: Vec<Live>,
@@ -113,7 +122,7 @@ impl<'a> Survey<'a> {
             stores: Vec::new(),
             candidates: Vec::new(),
             problems: Vec::new(),
-            recalls: false,
+            recalls: Recall::Counts,
             host,
             blind: None,
             live: Vec::new(),

@@ -51,23 +51,24 @@ pub struct Tally<'a> {
     /// Where the files are.
     pub host: &'a dyn Host,
     agent: &'static str,
-    recalls: bool,
+    /// What is kept of shorter files is not asked for.
+    least: u64,
 }
 
 impl<'a> Tally<'a> {
     /// From the first line on, whatever was counted before.
     pub fn anew(host: &'a dyn Host) -> Self {
-        Self { host, agent: "", recalls: false }
+        Self { host, agent: "", least: u64::MAX }
     }
 
-    /// Beside what the host has kept of this agent's files.
-    pub fn kept(host: &'a dyn Host, agent: &'static str) -> Self {
-        Self { host, agent, recalls: true }
+    /// Beside what the host has kept of this agent's files, those that are at least so long.
+    pub fn kept(host: &'a dyn Host, agent: &'static str, least: u64) -> Self {
+        Self { host, agent, least }
     }
 
     /// Counts a file, of which this was said before it was opened.
     pub(crate) fn count<C: Count>(&self, path: &Path, stat: Option<Stat>) -> io::Result<C> {
-        let stat = stat.filter(|_| self.recalls);
+        let stat = stat.filter(|stat| stat.size >= self.least);
         let counting = stat.map(|stat| Counting { agent: self.agent, path, stat });
         let before = counting.as_ref().and_then(|counting| self.host.counted(counting));
         if let Some(Before { same: true, kept }) = &before

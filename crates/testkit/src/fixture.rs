@@ -8,6 +8,7 @@
 //! The same facts can be seen through [`Eyes::Portable`]: what the `sysinfo` host can tell.
 
 mod facts;
+mod faults;
 mod held;
 mod kernel;
 mod removal;
@@ -15,16 +16,22 @@ mod servers;
 mod tree;
 
 pub use facts::{Detail, Facts, Open, Running};
+pub use faults::Attempt;
 pub use held::Held;
 pub use removal::Removal;
 
-use agentctl_core::host::{Env, Host, Table, Told};
+use agentctl_core::{
+    evidence::Record,
+    host::{Env, Host, Original, Table, Told},
+};
+use faults::Faults;
 use jiff::Timestamp;
 use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
+    sync::Arc,
 };
 
 /// How much of the facts a host can tell.
@@ -45,6 +52,7 @@ pub struct FixtureHost {
     table: Told<Table>,
     /// Files that differ from the captured ones; `None` is a file taken away.
     edits: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    faults: Arc<Faults>,
 }
 
 impl FixtureHost {
@@ -82,7 +90,8 @@ impl FixtureHost {
 
     fn of(case: &Path, facts: Facts, eyes: Eyes) -> Self {
         let table = kernel::table(&facts, eyes);
-        Self { tree: case.join("home"), facts, eyes, table, edits: BTreeMap::new() }
+        let (tree, edits, faults) = (case.join("home"), BTreeMap::new(), Arc::default());
+        Self { tree, facts, eyes, table, edits, faults }
     }
 
     /// Runs a shell command that was meant for the captured machine's files.
@@ -114,6 +123,10 @@ impl Host for FixtureHost {
 
     fn machine(&self) -> &str {
         "fixture"
+    }
+
+    fn keep(&self, original: &Original<'_>, record: &Record) {
+        self.faults.kept().push((format!("{original:?}"), record.clone()));
     }
 }
 

@@ -82,6 +82,7 @@ pub(super) fn member(
     let meant = |one: &&Candidate| one.id.as_ref() == Some(id);
     let chosen: Vec<&Candidate> = survey.candidates.iter().filter(meant).collect();
     let (mut found, unread) = observe::sessions(&survey, &chosen, depth);
+    here.host().put_down();
     let problems = observe::problems(&mut survey, unread);
     match (found.pop(), found.is_empty(), problems.first()) {
         (Some(session), true, _) => Ok(OneSession { schema: SCHEMA, problems, session }),

@@ -8,7 +8,7 @@ use crate::{
 use agentctl_core::{
     agent::Depth,
     agents,
-    observe::{Candidate, History, Survey, orphans},
+    observe::{Candidate, History, Recall, Survey, orphans},
     select::{Filter, Order, Wanted, join_unnamed, sort},
     wire::{SCHEMA, Session, Sessions, StateName},
 };
@@ -157,7 +157,9 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
     let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
         let began = Instant::now();
         let mut survey = Survey::new(agent, host, env, history);
-        survey.recalls = history != History::Skip && survey.candidates.len() >= MANY;
+        if history != History::Skip && survey.candidates.len() >= MANY {
+            survey.recalls = Recall::Records;
+        }
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
         let read = observe::spread(&candidates, |candidate| {
             let (session, unread) = survey.session(candidate, depth);

@@ -107,6 +107,7 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error
         sessions.extend(found);
         unread.extend(problems);
     }
+    here.host().put_down();
     match choose(&name, without_doubles(sessions, &unread)) {
         Choice::One(session) => Ok(Found { session: *session, surveys, unread }),
         Choice::Nothing => Err(nothing(text, surveys)),

@@ -3,7 +3,9 @@
 mod abuse;
 mod attach;
 mod budgets;
+mod changed;
 mod context;
+mod corpus;
 mod counted;
 mod daemon;
 mod events;

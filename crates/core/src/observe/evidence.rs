@@ -1,6 +1,6 @@
 //! The evidence for one session: its record, its holders, and what may hold it.
 
-use super::{Candidate, History, Live, Problem, Survey, live::is_absent};
+use super::{Candidate, History, Live, Problem, Recall, Survey, live::is_absent};
 use crate::{
     agent::{Depth, Stub},
     derive::derive,
@@ -24,6 +24,9 @@ use std::{
 /// How much older a file may be than a line in it: kernels date files by a clock that stands still
 /// for up to a hundredth of a second.
 const COARSE: SignedDuration = SignedDuration::from_millis(20);
+
+/// A shorter file is counted sooner than what is kept of it is looked up and written down.
+const LONG: u64 = 1 << 20;
 
 /// How far back the output of a launch is searched for its last word.
 const PRINTED: u64 = 256 << 10;
@@ -235,18 +238,32 @@ impl Survey<'_> {
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
         let Some(stub) = &candidate.stub else { return self.missing(&candidate.store) };
-        let apart = depth == Depth::Whole && self.agent.counts_apart();
-        let record = self.record(stub, if apart { Depth::Glance } else { depth });
-        let counted = record.and_then(|mut record| {
-            if apart {
-                self.agent.count(&self.tally(), stub, &mut record)?;
-            }
-            Ok(record)
-        });
-        match counted {
+        let record = match depth {
+            Depth::Glance => self.record(stub, depth),
+            Depth::Whole => self.counted(stub),
+        };
+        match record {
             Ok(record) => Reading::Read(Box::new(record)),
             Err(why) => Reading::Failed { why: why.to_string(), source: self.unread(&stub.path) },
         }
+    }
+
+    /// A record with what it used. Where that cannot be counted it is told, and the rest stands: how a session is
+    /// does not depend on whether somebody asks for its tokens.
+    fn counted(&self, stub: &Stub) -> io::Result<Record> {
+        let (mut record, counted) = match self.agent.counts_apart() {
+            true => {
+                let mut record = self.record(stub, Depth::Glance)?;
+                let counted = self.agent.count(&self.tally(), stub, &mut record);
+                (record, counted)
+            }
+            false => match self.record(stub, Depth::Whole) {
+                Ok(record) => return Ok(record),
+                Err(why) => (self.record(stub, Depth::Glance)?, Err(why)),
+            },
+        };
+        record.gap = counted.err().map(|why| format!("tokens cannot be counted: {why}"));
+        Ok(record)
     }
 
     fn record(&self, stub: &Stub, depth: Depth) -> io::Result<Record> {
@@ -262,10 +279,11 @@ impl Survey<'_> {
     }
 
     fn tally(&self) -> Tally<'_> {
-        match self.recalls {
-            true => Tally::kept(self.host, self.agent.card().name),
-            false => Tally::anew(self.host),
-        }
+        let least = match self.recalls {
+            Recall::Counts => LONG,
+            Recall::Records => 0,
+        };
+        Tally::kept(self.host, self.agent.card().name, least)
     }
 
     /// No record was found: a store that is closed to us may hold one.
@@ -281,10 +299,18 @@ impl Survey<'_> {
 
     /// What a record is told by, where that can be said and it pays to ask what was read of it before.
     fn original<'s>(&self, stub: &'s Stub, depth: Depth) -> Option<Original<'s>> {
-        let stat = |path: &Path| self.host.stat(path).ok();
-        let beside = self.recalls.then(|| self.agent.told_by(self.host, stub, depth)).flatten()?;
-        let own = stub.stat.or_else(|| stat(&stub.path))?;
-        let beside = beside.iter().map(|path| stat(path)).collect();
+        // What cannot be looked at is not absent: what is read beside it is of no content that is known.
+        let stat = |path: &PathBuf| match self.host.stat(path) {
+            Err(why) if is_absent(&why) => Some(None),
+            stat => stat.ok().map(Some),
+        };
+        let told_by = || self.agent.told_by(self.host, stub, depth);
+        let beside = match self.recalls {
+            Recall::Counts => None,
+            Recall::Records => told_by(),
+        }?;
+        let own = stub.stat.or_else(|| self.host.stat(&stub.path).ok())?;
+        let beside = beside.iter().map(stat).collect::<Option<_>>()?;
         Some(Original { agent: self.agent.card().name, depth, stub, stat: own, beside })
     }
 

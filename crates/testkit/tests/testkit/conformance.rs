@@ -8,6 +8,7 @@ mod budgets;
 mod compare;
 mod expected;
 mod facts;
+mod faults;
 mod stories;
 
 use agentctl_core::{

@@ -53,6 +53,7 @@ pub(super) fn look(here: &Here, budgets: Vec<Budget>, much: Much) -> Vec<Seen> {
         let seen = |budget: &&Budget| (budget.id.clone(), one(&survey, host, budget, much));
         own.iter().map(seen).collect::<Vec<_>>()
     });
+    here.host().put_down();
     let mut found: Vec<_> = answers.found.into_iter().flatten().collect();
     let seen = |budget: Budget| {
         let own = found.iter().position(|(id, _)| *id == budget.id).map(|at| found.remove(at).1);

@@ -1,65 +1,27 @@
 //! Tokens that were counted by an earlier command: whatever becomes of a transcript, answers stay those of a
 //! machine that never kept anything.
 
-use crate::home::{Answer, Home, until};
+use super::corpus::{Corpus, append, may_keep, reword, same};
+use crate::home::{
+    Home,
+    lines::{id, prompt, reply},
+    text,
+};
 use serde_json::{Value, json};
 use std::{
-    fs::{self, File},
-    io::Write,
-    os::unix::fs::{MetadataExt, chown},
+    fs,
+    os::unix::fs::chown,
     path::{Path, PathBuf},
 };
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/fixtures");
-const KEPT: &str = ".cache/agentctl/records";
 const USAGE: &[&str] = &["list", "--since", "all", "--usage", "--json"];
-/// Folders that hold one folder for each directory or session.
+/// Folders of transcripts whose tokens are counted apart.
 const STORES: &[&str] =
     &[".claude/projects", ".pi/agent/sessions", ".gemini/tmp", ".copilot/session-state"];
 
-/// Every transcript of every case, beside its sub-agents', in one home whose user may keep caches.
-fn corpus() -> Home {
-    let home = Home::new();
-    let mut found = Vec::new();
-    below(Path::new(FIXTURES), &mut found);
-    found.sort();
-    for path in &found {
-        let text = path.to_str().expect("a name");
-        let Some(store) = STORES.iter().find(|store| text.contains(&format!("/home/{store}/")))
-        else {
-            continue;
-        };
-        let (case, below) = text.split_once(&format!("/home/{store}/")).expect("just found");
-        let (folder, file) = below.split_once('/').expect("a folder each");
-        let case = found.iter().position(|one| one.starts_with(case)).expect("it is one of them");
-        // Copilot's folders are named after their sessions.
-        let folder = match folder.len() == 36 && store.contains("copilot") {
-            true => format!("{case:08x}{}", &folder[8..]),
-            false => format!("{case:04}{folder}"),
-        };
-        home.write(format!("{store}/{folder}/{file}"), fs::read(path).expect("a fixture"));
-    }
-    let cache = home.path(".cache");
-    fs::create_dir(&cache).expect("a folder");
-    chown(&cache, home.user(), home.user()).expect("our folder");
-    home
-}
-
-fn below(dir: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("an entry")) {
-        match entry.path() {
-            path if path.is_dir() => below(&path, found),
-            path if path.extension().is_some_and(|kind| kind == "jsonl") => found.push(path),
-            _ => {}
-        }
-    }
-}
-
 /// The transcripts of the home that count tokens, and the first line of each that does.
-fn counting(home: &Home) -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    STORES.iter().for_each(|store| below(&home.path(store), &mut found));
-    found.sort();
+fn counting(corpus: &Corpus) -> Vec<(PathBuf, String)> {
+    let found = STORES.iter().flat_map(|store| corpus.transcripts(store));
     let counts = |line: &&str| {
         ["\"usage\"", "\"tokens\"", "usage_record"].iter().any(|word| line.contains(word))
     };
@@ -68,44 +30,7 @@ fn counting(home: &Home) -> Vec<(PathBuf, String)> {
         let line = text.lines().find(counts)?.to_owned();
         text.ends_with('\n').then_some((path, line))
     };
-    found.into_iter().filter_map(of).collect()
-}
-
-/// What is kept: another writing has another number.
-fn kept(home: &Home) -> Vec<(PathBuf, u64)> {
-    let entries = fs::read_dir(home.path(KEPT)).into_iter().flatten().flatten();
-    let mut files: Vec<_> =
-        entries.map(|entry| (entry.path(), entry.metadata().expect("a file").ino())).collect();
-    files.sort();
-    files
-}
-
-fn told(answer: &Answer) -> (Option<i32>, &str, &str) {
-    (answer.code, &answer.stdout, &answer.stderr)
-}
-
-/// Asks until nothing new is kept.
-fn warm(home: &Home) -> Answer {
-    until("all is kept", || {
-        let before = kept(home);
-        let answer = home.run(USAGE);
-        (!before.is_empty() && before == kept(home)).then_some(answer)
-    })
-}
-
-/// Whoever kept something, now and once more, and whoever did not say the same.
-fn agree(home: &Home) -> Answer {
-    let (first, second) = (home.run(USAGE), home.run(USAGE));
-    let mut command = home.agentctl(USAGE);
-    let bare = home.ask(command.env("XDG_CACHE_HOME", home.path("nowhere")));
-    assert_eq!(told(&first), told(&bare));
-    assert_eq!(told(&second), told(&bare));
-    bare
-}
-
-fn append(path: &Path, text: &str) {
-    let mut file = File::options().append(true).open(path).expect("a transcript");
-    file.write_all(text.as_bytes()).expect("room");
+    found.filter_map(of).collect()
 }
 
 /// The same message under another id.
@@ -119,47 +44,47 @@ fn another(line: &str, id: &str) -> String {
 
 #[test]
 fn cold_and_warm_counts_are_the_same_bytes() {
-    let home = corpus();
-    let first = home.run(USAGE);
+    let corpus = Corpus::of(STORES);
+    let first = corpus.home.run(USAGE);
     let sessions = first.json()["sessions"].as_array().expect("sessions").clone();
     for agent in ["claude-code", "pi", "gemini", "copilot"] {
         let own = sessions.iter().filter(|one| one["agent"] == agent);
         let used = own.filter(|one| one["tokens"]["output"].as_u64() > Some(0)).count();
         assert!(used > 8, "{agent}: {used}");
     }
-    assert_eq!(told(&first), told(&warm(&home)));
-    assert_eq!(told(&first), told(&agree(&home)));
-    fs::remove_dir_all(home.path(".cache/agentctl")).expect("our folder");
-    assert_eq!(told(&first), told(&home.run(USAGE)));
+    same(&first, &corpus.warm(USAGE));
+    same(&first, &corpus.agree(USAGE));
+    fs::remove_dir_all(corpus.home.path(".cache/agentctl")).expect("our folder");
+    same(&first, &corpus.home.run(USAGE));
 }
 
 #[test]
 fn transcripts_that_grew_are_counted_as_if_read_whole() {
-    let home = corpus();
-    let before = warm(&home);
-    let all = counting(&home);
+    let corpus = Corpus::of(STORES);
+    let before = corpus.settled(USAGE);
+    let all = counting(&corpus);
     let every = |text: &dyn Fn(&str) -> String| {
         all.iter().for_each(|(path, line)| append(path, &text(line)));
     };
     // A message that is new, half a line, the rest of it, and one that was counted long ago.
     every(&|line| another(line, "new") + "\n");
-    let grown = agree(&home);
+    let grown = corpus.agree(USAGE);
     assert_ne!(before.stdout, grown.stdout);
     every(&|line| another(line, "newer")[..9].to_owned());
-    agree(&home);
+    corpus.agree(USAGE);
     every(&|line| another(line, "newer")[9..].to_owned() + "\n");
-    let whole = agree(&home);
+    let whole = corpus.agree(USAGE);
     assert_ne!(grown.stdout, whole.stdout);
-    warm(&home);
+    corpus.settled(USAGE);
     every(&|line| line.replace("output", "other") + "\n");
-    assert_ne!(whole.stdout, agree(&home).stdout);
+    assert_ne!(whole.stdout, corpus.agree(USAGE).stdout);
 }
 
 #[test]
 fn transcripts_that_were_written_anew_are_counted_anew() {
-    let home = corpus();
-    let before = warm(&home);
-    let all = counting(&home);
+    let corpus = Corpus::of(STORES);
+    let before = corpus.settled(USAGE);
+    let all = counting(&corpus);
     let texts: Vec<Vec<u8>> =
         all.iter().map(|(path, _)| fs::read(path).expect("a transcript")).collect();
     let other = |line: &str| line.replace(['1', '2', '3', '4'], "5");
@@ -169,27 +94,92 @@ fn transcripts_that_were_written_anew_are_counted_anew() {
         }
     };
     // In place, as long as it was, and dated back.
-    every(&|path, text, line| {
-        let written = fs::metadata(path).and_then(|stat| stat.modified()).expect("a time");
-        fs::write(path, text.replace(line, &other(line))).expect("room");
-        let file = File::options().append(true).open(path).expect("a file");
-        file.set_modified(written).expect("our file");
-    });
-    assert_ne!(before.stdout, agree(&home).stdout);
-    warm(&home);
+    every(&|path, _, line| reword(path, (line, &other(line))));
+    assert_ne!(before.stdout, corpus.agree(USAGE).stdout);
+    corpus.settled(USAGE);
     // In place, and longer; then cut short; then grown again to what it was.
     every(&|path, text, line| fs::write(path, format!("{}\n{text}", other(line))).expect("room"));
-    agree(&home);
+    corpus.agree(USAGE);
     every(&|path, text, _| fs::write(path, &text[..text.len() / 2]).expect("room"));
-    agree(&home);
+    corpus.agree(USAGE);
     every(&|path, text, _| fs::write(path, text).expect("room"));
-    warm(&home);
+    corpus.settled(USAGE);
     // Another file under its name, which begins as the old one did.
     every(&|path, text, line| {
         let draft = path.with_extension("draft");
         fs::write(&draft, format!("{text}{}\n", another(line, "new"))).expect("room");
-        chown(&draft, home.user(), home.user()).expect("our file");
+        chown(&draft, corpus.home.user(), corpus.home.user()).expect("our file");
         fs::rename(&draft, path).expect("our file");
     });
-    assert_ne!(before.stdout, agree(&home).stdout);
+    assert_ne!(before.stdout, corpus.agree(USAGE).stdout);
+}
+
+/// A session of more than a megabyte, whose every answer used 20 tokens, and where its middle is.
+fn long(home: &Home) -> (PathBuf, usize) {
+    let filler = "word ".repeat(100);
+    let mut lines = vec![prompt("Begin")];
+    for number in 0..2000 {
+        let mut answer = reply(&filler);
+        answer["message"]["id"] = format!("msg-{number}").into();
+        lines.push(answer);
+    }
+    let whole = text(&lines);
+    assert!(whole.len() > 1 << 20);
+    let middle = whole.len() / 2;
+    (home.claude(&id(1), &lines), middle)
+}
+
+/// Where more is said and what stands in the middle is another number of the same length, whoever goes on where an
+/// earlier count ended is still told the old one: nothing else shows that all of it was not read again. No agent
+/// does both at once (decision 0011).
+fn goes_on(home: &Home, path: &Path, middle: usize, ask: impl Fn(&Home) -> Option<u64>) {
+    let before = ask(home).expect("tokens");
+    let whole = fs::read_to_string(path).expect("a transcript");
+    let (head, tail) = whole.split_at(middle);
+    let tail = tail.replacen("\"output_tokens\":20", "\"output_tokens\":90", 1);
+    fs::write(path, format!("{head}{tail}")).expect("room");
+    append(path, &format!("{}\n", another(&reply("Done").to_string(), "new")));
+    let used = before / 2000; // each answer's
+    assert_eq!(ask(home), Some(before + used), "all of it was read again");
+    fs::remove_dir_all(home.path(".cache/agentctl")).expect("our folder");
+    assert_eq!(ask(home), Some(before + used + 70));
+}
+
+#[test]
+fn a_long_transcript_is_counted_on_for_its_status() {
+    let home = Home::new();
+    may_keep(&home);
+    let (path, middle) = long(&home);
+    goes_on(&home, &path, middle, |home| {
+        home.run(&["status", &id(1), "--json"]).json()["session"]["tokens"]["output"].as_u64()
+    });
+}
+
+#[test]
+fn a_long_transcript_is_counted_on_for_its_budget() {
+    let home = Home::new();
+    let (path, middle) = long(&home);
+    let set = ["budget", "set", &id(1), "--max-tokens", "1000000000"];
+    assert_eq!(home.ask(&mut home.as_us(&set)).code, Some(0));
+    goes_on(&home, &path, middle, |home| {
+        let all = home.ask(&mut home.as_us(&["budget", "list", "-a", "--json"])).json();
+        all["budgets"][0]["used"]["tokens"].as_u64()
+    });
+}
+
+/// Few live, and no history is asked for.
+#[test]
+fn a_long_transcript_is_counted_on_for_figures() {
+    let home = Home::new();
+    may_keep(&home);
+    let (path, middle) = long(&home);
+    let process = home.stand_in();
+    home.register(&process, &id(1), json!({"status": "busy"}));
+    goes_on(&home, &path, middle, |home| {
+        let page = home.run(&["metrics"]).stdout;
+        let line = page
+            .lines()
+            .find(|line| line.starts_with("agentctl_session_tokens") && line.contains("output"))?;
+        line.split_whitespace().last()?.strip_suffix(".0")?.parse().ok()
+    });
 }

@@ -1,92 +1,19 @@
 //! Records that were kept from an earlier command: whatever becomes of them, answers stay the same.
 
+use super::corpus::{Corpus, KEPT, many, may_keep, reword, same, sessions};
 use crate::home::{
-    ALL, Answer, Home,
+    ALL, Home,
     lines::{id, prompt, reply},
-    until,
 };
 use serde_json::json;
 use std::{
-    fs::{self, File},
-    os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/fixtures");
-const KEPT: &str = ".cache/agentctl/records";
-
-/// Every transcript and rollout of the corpus in one home, whose user may keep caches.
-fn corpus() -> Home {
-    let home = Home::new();
-    let mut found = Vec::new();
-    below(Path::new(FIXTURES), &mut found);
-    found.sort();
-    for (number, path) in found.iter().enumerate() {
-        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
-        let is_project =
-            path.parent().and_then(Path::parent).is_some_and(|dir| dir.ends_with("projects"));
-        let at = match name.starts_with("rollout-") {
-            true => format!(".codex/sessions/{number:04}/11/01/{name}"),
-            false if is_project => format!(".claude/projects/{number:04}/{name}"),
-            false => continue,
-        };
-        home.write(at, fs::read(path).expect("a fixture"));
-    }
-    may_keep(&home);
-    home
-}
-
-fn may_keep(home: &Home) {
-    let cache = home.path(".cache");
-    fs::create_dir(&cache).expect("a folder");
-    chown(&cache, home.user(), home.user()).expect("our folder");
-}
-
-fn below(dir: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("an entry")) {
-        match entry.path() {
-            path if path.is_dir() => below(&path, found),
-            path if path.extension().is_some_and(|kind| kind == "jsonl") => found.push(path),
-            _ => {}
-        }
-    }
-}
-
-/// The files of kept records, with what tells one writing of each from another.
-fn kept(home: &Home) -> Vec<(PathBuf, u64)> {
-    let entries = fs::read_dir(home.path(KEPT)).into_iter().flatten().flatten();
-    let mut files: Vec<_> =
-        entries.map(|entry| (entry.path(), entry.metadata().expect("a file").ino())).collect();
-    files.sort();
-    files
-}
-
-fn told(answer: &Answer) -> (Option<i32>, &str, &str) {
-    (answer.code, &answer.stdout, &answer.stderr)
-}
-
-/// Asks until nothing new is kept: what was touched a moment ago is not kept yet.
-fn warm(home: &Home) -> Answer {
-    until("all is kept", || {
-        let before = kept(home);
-        let answer = home.run(ALL);
-        let is_young = fs::read_dir(home.path(KEPT)).is_err();
-        (!is_young && before == kept(home)).then_some(answer)
-    })
-}
-
-/// The answer of a machine that never kept anything.
-fn cold(home: &Home) -> Answer {
-    let mut command = home.agentctl(ALL);
-    home.ask(command.env("XDG_CACHE_HOME", home.path("nowhere")))
-}
-
-fn agree(home: &Home) -> Answer {
-    let (first, second, bare) = (home.run(ALL), home.run(ALL), cold(home));
-    assert_eq!(told(&first), told(&bare));
-    assert_eq!(told(&second), told(&bare));
-    bare
-}
+/// Where a session is a file.
+const STORES: &[&str] = &[".claude/projects", ".codex/sessions"];
 
 /// One transcript of the corpus that has a prompt, and that prompt.
 fn spoken(home: &Home) -> (PathBuf, String) {
@@ -102,57 +29,66 @@ fn spoken(home: &Home) -> (PathBuf, String) {
     sessions.into_iter().find_map(|one| of(&one)).expect("somebody said something")
 }
 
+/// What is asked in many ways is told from the same records.
+const WAYS: [&[&str]; 3] =
+    [ALL, &["list", "-a", "--json"], &["list", "-a", "--since", "all", "--usage", "--json"]];
+
 #[test]
 fn cold_and_warm_answers_are_the_same_bytes() {
-    let home = corpus();
+    let corpus = Corpus::new();
+    let home = &corpus.home;
     let first = home.run(ALL);
-    let last = warm(&home);
-    assert_eq!(told(&first), told(&last));
-    assert_eq!(told(&first), told(&cold(&home)));
-    for (path, _) in kept(&home) {
+    many(&first);
+    corpus.warm(ALL);
+    corpus.warm(WAYS[2]);
+    WAYS.iter().for_each(|words| drop(corpus.agree(words)));
+    for table in [&["list", "-a", "--since", "all"][..], &["list", "-a", "--since", "all", "-w"]] {
+        corpus.agree_now(table);
+    }
+    for (agent, all) in sessions(&first) {
+        let ids: Vec<_> = all.values().filter_map(|one| one["id"].as_str()).collect();
+        let id = ids.iter().find(|id| ids.iter().filter(|other| other == id).count() == 1);
+        let id = id.unwrap_or_else(|| panic!("no id of {agent} is one session's"));
+        let words = ["status", id, "--json"];
+        same(&home.run(&words), &corpus.cold(&words));
+    }
+    for (path, _) in corpus.kept() {
         let stat = fs::symlink_metadata(&path).expect("a file");
         assert_eq!((stat.is_file(), stat.mode() & 0o777), (true, 0o600), "{}", path.display());
     }
     let folder = fs::metadata(home.path(KEPT)).expect("a folder");
     assert_eq!(folder.mode() & 0o777, 0o700);
     fs::remove_dir_all(home.path(".cache/agentctl")).expect("our folder");
-    assert_eq!(told(&first), told(&home.run(ALL)));
+    same(&first, &home.run(ALL));
 }
 
 #[test]
 fn a_file_that_changed_is_read_again_however_it_looks() {
-    let home = corpus();
-    let before = warm(&home);
-    let (path, prompt) = spoken(&home);
-    let stat = fs::metadata(&path).expect("a file");
+    let corpus = Corpus::of(STORES);
+    let home = &corpus.home;
+    let before = corpus.warm(ALL);
+    let (path, prompt) = spoken(home);
     let text = fs::read_to_string(&path).expect("a transcript");
     let other = prompt.chars().rev().collect::<String>().replace(' ', "_");
-    // In place, as long as it was, and dated back: only what nobody can set tells.
-    fs::write(&path, text.replace(&prompt, &other)).expect("room");
-    let file = File::options().append(true).open(&path).expect("a file");
-    file.set_modified(stat.modified().expect("a time")).expect("our file");
-    drop(file);
-    let same = fs::metadata(&path).expect("a file");
-    assert_eq!((same.len(), same.ino()), (stat.len(), stat.ino()));
-    assert_eq!(same.modified().ok(), stat.modified().ok());
-    let changed = agree(&home);
+    reword(&path, (&prompt, &other));
+    let changed = corpus.agree(ALL);
     assert_ne!(before.stdout, changed.stdout);
     assert!(changed.stdout.contains(&other), "{}", changed.stdout);
     // Cut short, and then grown again.
     fs::write(&path, &text[..text.len() / 2]).expect("room");
-    agree(&home);
+    corpus.agree(ALL);
     fs::write(&path, &text).expect("room");
-    assert!(!agree(&home).stdout.contains(&other));
+    assert!(!corpus.agree(ALL).stdout.contains(&other));
     // Gone, and another file under its name.
     fs::remove_file(&path).expect("our file");
-    let without = agree(&home);
+    let without = corpus.agree(ALL);
     assert_ne!(before.stdout, without.stdout);
 }
 
 #[test]
 fn what_is_no_whole_file_of_ours_is_as_good_as_none() {
-    let home = corpus();
-    let before = warm(&home);
+    let corpus = Corpus::of(STORES);
+    let before = corpus.warm(ALL);
     let spoil: [fn(&Path); 6] = [
         |path| {
             let mut bytes = fs::read(path).expect("a file");
@@ -175,34 +111,36 @@ fn what_is_no_whole_file_of_ours_is_as_good_as_none() {
         |path| fs::set_permissions(path, fs::Permissions::from_mode(0o666)).expect("our file"),
     ];
     for spoil in spoil {
-        let files = kept(&home);
+        let files = corpus.kept();
         files.iter().for_each(|(path, _)| spoil(path));
-        assert_eq!(told(&before), told(&agree(&home)));
+        same(&before, &corpus.agree(ALL));
         // It is written anew.
-        let new = warm(&home);
-        assert_eq!(told(&before), told(&new));
+        let new = corpus.warm(ALL);
+        same(&before, &new);
         let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|stat| stat.is_file());
-        assert!(kept(&home).iter().all(|(path, _)| is_file(path)));
+        assert!(corpus.kept().iter().all(|(path, _)| is_file(path)));
     }
 }
 
 #[test]
 fn where_nothing_can_be_kept_the_answer_is_the_same() {
-    let home = corpus();
-    let before = warm(&home);
+    let corpus = Corpus::of(STORES);
+    let home = &corpus.home;
+    let before = corpus.warm(ALL);
     let folder = home.path(KEPT);
     fs::remove_dir_all(&folder).expect("our folder");
     fs::write(&folder, "no folder").expect("room");
-    assert_eq!(told(&before), told(&agree(&home)));
+    same(&before, &corpus.agree(ALL));
     fs::remove_file(&folder).expect("our file");
     symlink(home.path(".ssh"), &folder).expect("a link that leads nowhere");
-    assert_eq!(told(&before), told(&agree(&home)));
+    same(&before, &corpus.agree(ALL));
     assert!(!home.path(".ssh").exists());
 }
 
 #[test]
 fn a_plain_list_needs_nothing_that_was_kept() {
-    let home = corpus();
+    let corpus = Corpus::of(STORES);
+    let home = &corpus.home;
     home.run(&["list", "--json"]);
     assert!(!home.path(".cache/agentctl").exists());
 }
@@ -210,8 +148,9 @@ fn a_plain_list_needs_nothing_that_was_kept() {
 /// A process of which nobody can say what it holds may hold all sessions of its directory.
 #[test]
 fn nor_does_one_of_many_that_may_be_alive() {
-    let home = Home::new();
-    may_keep(&home);
+    let corpus = Corpus { home: Home::new() };
+    let home = &corpus.home;
+    may_keep(home);
     let process = home.stand_in();
     for number in 0..24 {
         let mut lines = [prompt("Begin"), reply("Done")];
@@ -223,10 +162,92 @@ fn nor_does_one_of_many_that_may_be_alive() {
     home.register(&process, &id(1), json!({"status": "busy"}));
     let registration = home.path(format!(".claude/sessions/{}.json", process.pid()));
     fs::set_permissions(&registration, fs::Permissions::from_mode(0o000)).expect("our file");
-    warm(&home); // they have rested long enough to be kept
+    corpus.warm(ALL); // they have rested long enough to be kept
     fs::remove_dir_all(home.path(".cache/agentctl")).expect("our folder");
     let answer = home.run(&["list", "--json"]).json();
     let sessions = answer["sessions"].as_array().expect("sessions").iter();
     assert_eq!(sessions.filter(|one| one["id"].is_string()).count(), 24, "{answer:#}");
     assert!(!home.path(".cache/agentctl").exists());
+}
+
+/// The sum over an index and over each entry (`host/kept/shard.rs`).
+fn sum(bytes: &[u8]) -> u64 {
+    let add =
+        |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder().iter().map(|byte| u64::from(*byte));
+    let sum = words.map(number).chain(rest).fold(bytes.len() as u64, add);
+    sum ^ sum >> 32
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+}
+
+/// Has every kept record say another prompt, in a file whose sums are right: a head that ends its line, the sum and the
+/// length of the index, and in that of each entry the sum of its name, its own sum, its place and its length.
+fn plant(path: &Path) {
+    const PROMPT: &[u8] = br#""prompt":""#;
+    let mut bytes = fs::read(path).expect("a file");
+    let frame = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1;
+    let index = frame + 16..frame + 16 + number(&bytes[frame + 8..frame + 16]) as usize;
+    for place in index.clone().step_by(32) {
+        let [at, length] =
+            [16, 24].map(|from| number(&bytes[place + from..place + from + 8]) as usize);
+        let entry = &mut bytes[at..at + length];
+        let found = entry.windows(PROMPT.len()).position(|part| part == PROMPT);
+        if let Some(first) = found.map(|found| &mut entry[found + PROMPT.len()])
+            && first.is_ascii_alphanumeric()
+        {
+            *first = b'#';
+        }
+        let sum = sum(entry).to_le_bytes();
+        bytes[place + 8..place + 16].copy_from_slice(&sum);
+    }
+    let sum = sum(&bytes[index]).to_le_bytes();
+    bytes[frame..frame + 8].copy_from_slice(&sum);
+    fs::write(path, bytes).expect("our file");
+}
+
+/// Else all that is said here of what was kept would be said of nothing.
+#[test]
+fn what_was_kept_is_what_is_told() {
+    let corpus = Corpus::new();
+    let before = corpus.warm(ALL);
+    corpus.kept().iter().for_each(|(path, _)| plant(path));
+    let planted = corpus.home.run(ALL);
+    same(&before, &corpus.cold(ALL));
+    for (agent, all) in sessions(&planted) {
+        let is_planted = |one: &&serde_json::Value| {
+            one["prompt"].as_str().is_some_and(|prompt| prompt.starts_with('#'))
+        };
+        let count = all.values().filter(is_planted).count();
+        assert!(count >= 20, "{agent}: {count} of {}", all.len());
+    }
+}
+
+/// What another build has read is not taken for what this one would read.
+#[test]
+fn readers_are_named_by_all_that_reads() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = |path: &Path| fs::read_to_string(path).expect("a source");
+    let named = text(&program.join("build.rs"));
+    let is_named = |path: &str| named.contains(&format!("\"{path}\""));
+    for entry in fs::read_dir(program.join("src/host")).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|kind| kind != "rs") {
+            continue;
+        }
+        let source = text(&path);
+        if ["Files for ", "Tables for ", "fn keep_count("].iter().any(|word| source.contains(word))
+        {
+            let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+            assert!(is_named(&format!("src/host/{name}.rs")), "{name}");
+            let folder = format!("src/host/{name}");
+            assert!(!program.join(&folder).is_dir() || is_named(&folder), "{folder}");
+        }
+    }
+    for settings in ["Cargo.toml", "../core/Cargo.toml", "../../Cargo.toml", "../../Cargo.lock"] {
+        assert!(is_named(settings), "{settings}");
+    }
 }

@@ -121,11 +121,8 @@ impl Agent for Claude {
 
     fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
         let (tokens, copied) = usage::counted(tally, stub);
-        match tokens {
-            Ok(tokens) => record.tokens = Some(tokens),
-            Err(why) => record.gap = Some(format!("tokens cannot be counted: {why}")),
-        }
         record.forked_from = copied.and_then(|copied| fork::origin(tally.host, stub, &copied));
+        record.tokens = Some(tokens?);
         Ok(())
     }
 

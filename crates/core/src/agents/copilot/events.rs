@@ -3,7 +3,7 @@
 //! What Copilot calls a turn is one call of the model: one that asked for tools is followed by
 //! another. Ours ends with a call that asked for none, with an `abort`, or with an error.
 
-use super::store;
+use super::store::{self, Workspace};
 use crate::{
     agent::Stub,
     agents::json::{self, Pick, Word},
@@ -33,8 +33,10 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
             false => Flow::Continue(()),
         }
     })?;
-    let (cwd, title, branch) = store::workspace(host, stub.path.parent().unwrap_or(&stub.path));
-    let mut record = Record { cwd, title, branch, ..tail.record() };
+    let told = store::workspace(host, stub.path.parent().unwrap_or(&stub.path));
+    let elsewhere = told.is_err();
+    let Workspace { cwd, name: title, branch } = told.unwrap_or_default();
+    let mut record = Record { cwd, title, branch, elsewhere, ..tail.record() };
     lines::head(&*file, HEAD, &mut |line| {
         begin(&mut record, &json::line(&*file, line, DECISIVE));
         record.prompt.is_some()

@@ -81,8 +81,8 @@ pub(super) fn locks(host: &dyn Host, store: &Path, id: Option<&str>) -> io::Resu
 }
 
 fn claim(host: &dyn Host, session: String, lock: PathBuf) -> Claim {
-    let (cwd, title, _) = lock.parent().map(|dir| workspace(host, dir)).unwrap_or_default();
-    let about = About { cwd, title, ..About::default() };
+    let told = lock.parent().and_then(|dir| workspace(host, dir).ok()).unwrap_or_default();
+    let about = About { cwd: told.cwd, title: told.name, ..About::default() };
     let source = Source::NoLock { path: lock.clone() };
     Claim { session, trail: Trail::Flock(lock), source, about }
 }
@@ -94,14 +94,24 @@ pub(super) fn held_by(store: &Path, open: &Path) -> Option<String> {
     (is_id(dir) && is_lock(name)).then(|| dir.to_owned())
 }
 
-/// Directory, name and branch of a session, from its `workspace.yaml`.
-pub(super) fn workspace(
-    host: &dyn Host,
-    dir: &Path,
-) -> (Option<PathBuf>, Option<String>, Option<String>) {
-    let bytes = host::slurp(host, &workspace_file(dir), 64 << 10).unwrap_or_default();
+/// What `workspace.yaml` tells of a session.
+#[derive(Default)]
+pub(super) struct Workspace {
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) name: Option<String>,
+    pub(super) branch: Option<String>,
+}
+
+/// Reads it; nothing, where there is none.
+pub(super) fn workspace(host: &dyn Host, dir: &Path) -> io::Result<Workspace> {
+    let bytes = match host::slurp(host, &workspace_file(dir), 64 << 10) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
+        bytes => bytes?,
+    };
     let text = String::from_utf8_lossy(&bytes);
-    (value(&text, "cwd").map(PathBuf::from), value(&text, "name"), value(&text, "branch"))
+    let value = |key: &str| value(&text, key);
+    let cwd = value("cwd").map(PathBuf::from);
+    Ok(Workspace { cwd, name: value("name"), branch: value("branch") })
 }
 
 /// Where these stand.

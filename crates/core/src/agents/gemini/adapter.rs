@@ -109,15 +109,14 @@ impl Agent for Gemini {
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         let mut record = chat::read(host, stub)?;
-        record.cwd = store::directory(host, &stub.path);
+        let cwd = store::directory(host, &stub.path);
+        record.elsewhere = cwd.is_err();
+        record.cwd = cwd.unwrap_or_default();
         Ok(record)
     }
 
     fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
-        match usage::tokens(tally, stub) {
-            Ok(tokens) => record.tokens = Some(tokens),
-            Err(why) => record.gap = Some(format!("tokens cannot be counted: {why}")),
-        }
+        record.tokens = Some(usage::tokens(tally, stub)?);
         Ok(())
     }
 

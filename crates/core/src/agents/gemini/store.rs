@@ -72,10 +72,14 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
 }
 
 /// The directory a session works in: written down once for all of them.
-pub(super) fn directory(host: &dyn Host, chat: &Path) -> Option<PathBuf> {
-    let bytes = host::slurp(host, &root_of(chat)?, 64 << 10).ok()?;
-    let root = PathBuf::from(String::from_utf8(bytes).ok()?.trim_end_matches('\n'));
-    root.is_absolute().then_some(root)
+pub(super) fn directory(host: &dyn Host, chat: &Path) -> io::Result<Option<PathBuf>> {
+    let Some(root) = root_of(chat) else { return Ok(None) };
+    let bytes = match host::slurp(host, &root, 64 << 10) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes?,
+    };
+    let root = String::from_utf8(bytes).ok().map(|text| text.trim_end_matches('\n').into());
+    Ok(root.filter(|root: &PathBuf| root.is_absolute()))
 }
 
 /// Where that is written.

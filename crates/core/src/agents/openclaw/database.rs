@@ -116,7 +116,7 @@ fn first(host: &dyn Host, db: &Path, sql: &str, arg: &str) -> Option<String> {
 }
 
 fn entry(row: &[Cell]) -> Option<Entry> {
-    let text = |at: usize| row.get(at)?.text().filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = |at: usize| string(row, at).filter(|text| !text.is_empty());
     let time = |at: usize| Timestamp::from_millisecond(row.get(at)?.number()?).ok();
     let more = text(11).map(|entry| json::object(entry.as_bytes())).unwrap_or_default();
     Some(Entry {
@@ -137,6 +137,10 @@ fn entry(row: &[Cell]) -> Option<Entry> {
         forked_from: text(10),
         archived: time(9).is_some(),
     })
+}
+
+fn string(row: &[Cell], at: usize) -> Option<String> {
+    row.get(at)?.text().map(str::to_owned)
 }
 
 /// The row that shows a session's status.
@@ -160,8 +164,8 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
     let gone = || io::Error::new(io::ErrorKind::NotFound, "its row is gone");
     let mut entry = one(host, &stub.path, &stub.id)?.ok_or_else(gone)?;
     let written = host.rows(&stub.path, "select app_version from schema_meta limit 1", &[]);
-    let version = written.ok().and_then(|rows| rows.first()?.first()?.text().map(str::to_owned));
-    entry.version = version;
+    let elsewhere = written.is_err();
+    entry.version = written.unwrap_or_default().first().and_then(|row| string(row, 0));
     let shown = shown(&stub.path, &entry);
     let said = match depth {
         Depth::Whole => whole(host, stub, &shown)?,
@@ -178,7 +182,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
             said
         }
     };
-    entry.record(shown, said)
+    Ok(Record { elsewhere, ..entry.record(shown, said)? })
 }
 
 /// All that a transcript says. What is added while it is read is left to the next look; where it is written
