@@ -1,6 +1,7 @@
 //! What gathering evidence promises on every captured machine: the order of readings changes nothing, and a reading
 //! that fails ends nothing.
 
+mod failing;
 mod twisted;
 
 use crate::conformance::{Case, cases};
