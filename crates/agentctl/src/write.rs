@@ -2,14 +2,15 @@
 
 use crate::read::{self, LONGEST};
 use rustix::{
-    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, mkdirat, open, openat},
+    io::Errno,
     process::geteuid,
 };
 use serde::Serialize;
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -21,9 +22,9 @@ pub(crate) const DRAFT: &str = "draft";
 /// own, or ours away. Nothing is made before that is known. Root is no exception: what it left in another
 /// user's folder, that user could neither read nor write.
 pub(crate) fn make_dir(dir: &Path) -> io::Result<()> {
-    is_safe(dir)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    is_safe(dir)?; // somebody may have been quicker
+    let there = safe_part(dir)?;
+    make_below(&there, dir)?;
+    safe_part(dir)?; // somebody may have been quicker
     let stat = fs::metadata(dir)?;
     if stat.uid() != geteuid().as_raw() {
         return Err(io::Error::other("the directory belongs to another user"));
@@ -34,9 +35,30 @@ pub(crate) fn make_dir(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Fails where another user could put away what is made there. The way is looked at as it is written and as
-/// it leads: whose a link is matters as much as whose it leads to.
-fn is_safe(dir: &Path) -> io::Result<()> {
+/// Makes what is missing of a directory, each part in the one that was made before it: a link that somebody puts
+/// there meanwhile leads nowhere.
+fn make_below(there: &Path, dir: &Path) -> io::Result<()> {
+    let way = OFlags::DIRECTORY | OFlags::CLOEXEC | SEARCHED;
+    let mut at = open(there, way, Mode::empty())?;
+    for part in dir.strip_prefix(there).unwrap_or(Path::new("")).components() {
+        match mkdirat(&at, part.as_os_str(), Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(why) => return Err(why.into()),
+        }
+        at = openat(&at, part.as_os_str(), way | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(())
+}
+
+/// A directory that may be entered need not be one that may be read.
+#[cfg(target_os = "linux")]
+const SEARCHED: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const SEARCHED: OFlags = OFlags::RDONLY;
+
+/// As much of a directory's way as there is. Fails where another user could put away what is made there. The way is
+/// looked at as it is written and as it leads: whose a link is matters as much as whose it leads to.
+fn safe_part(dir: &Path) -> io::Result<PathBuf> {
     let there = dir.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(dir);
     let real = there.canonicalize()?;
     for path in there.ancestors().chain(real.ancestors()) {
@@ -48,7 +70,7 @@ fn is_safe(dir: &Path) -> io::Result<()> {
             return Err(io::Error::other(format!("{what} belongs to another user")));
         }
     }
-    Ok(())
+    Ok(there.to_owned())
 }
 
 /// It is root; in a user namespace, whoever has no name there: all that lies around it is his.
@@ -231,7 +253,7 @@ fn first_free<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::{CWD, Mode, mkfifoat};
+    use rustix::fs::{CWD, mkfifoat};
 
     #[test]
     fn what_nobody_could_read_is_not_written() {
@@ -298,6 +320,40 @@ mod tests {
         fs::write(&path, "his").expect("a file");
         std::os::unix::fs::chown(&path, Some(12_345), None).expect("we are root");
         assert!(append(&path).is_err() && lockable(&path).is_err());
+    }
+
+    /// Another user puts a link where our directory is about to be, at any moment: nothing is made or written behind it.
+    #[test]
+    fn a_link_that_comes_in_between_leads_nothing_out() {
+        const ROUNDS: u32 = 900;
+        if !geteuid().is_root() {
+            assert!(std::env::var_os("CI").is_none(), "not tried, and CI has to");
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let (outside, base) = (folder.path().join("outside"), folder.path().join("base"));
+        fs::create_dir(&outside).expect("a folder");
+        let mut made = [0, 0];
+        for round in 0..ROUNDS {
+            fs::create_dir(&base).expect("a folder");
+            let link = folder.path().join("link");
+            std::os::unix::fs::symlink(&outside, &link).expect("a link");
+            std::os::unix::fs::lchown(&link, Some(12_345), None).expect("we are root");
+            let done = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    (0..round % 150 * 100).for_each(|_| std::hint::spin_loop());
+                    fs::rename(&link, base.join("x")) // not over what is ours already
+                });
+                let dir = base.join("x/y/z");
+                make_dir(&dir).and_then(|()| lightly(&dir.join("file"), &[b"x"]))
+            });
+            made[usize::from(done.is_ok())] += 1;
+            let found: Vec<_> = fs::read_dir(&outside).expect("a folder").flatten().collect();
+            assert!(found.is_empty(), "in round {round} of {made:?}, {done:?}: {found:?}");
+            let _ = fs::remove_file(&link); // it may have been put there
+            fs::remove_dir_all(&base).expect("it is ours");
+        }
+        assert!(made.iter().all(|count| *count > 0), "both come first now and then: {made:?}");
     }
 
     /// A link of one's own leads where one wants to; what others may enter is closed.

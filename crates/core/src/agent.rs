@@ -343,8 +343,8 @@ pub trait Agent: Sync {
     }
     /// Sessions that a session spawned and its process runs too, each with what shows it; only where
     /// they leave no trail of their own.
-    fn spawned(&self, _: &dyn Host, _: &Path, _: &str) -> Vec<(Stub, Source)> {
-        Vec::new()
+    fn spawned(&self, _: &dyn Host, _: &Path, _: &str) -> io::Result<Vec<(Stub, Source)>> {
+        Ok(Vec::new())
     }
     /// Which sessions of a store claim to be loaded, and by which process.
     fn claims(&self, host: &dyn Host, store: &Path) -> io::Result<Claims>;

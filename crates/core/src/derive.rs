@@ -64,7 +64,11 @@ pub fn derive(seen: &Evidence) -> Verdict {
 }
 
 fn held(seen: &Evidence, because: &mut Vec<Fact>) -> State {
-    for holder in &seen.holders {
+    // Each process once, and in an order of their own: which was found first tells nothing.
+    let mut holders: Vec<&Holder> = seen.holders.iter().collect();
+    holders.sort_by(|one, other| one.key.cmp(&other.key));
+    holders.dedup();
+    for holder in &holders {
         because.push(
             Fact::new(
                 Rule::HolderAlive,
@@ -86,8 +90,8 @@ fn held(seen: &Evidence, because: &mut Vec<Fact>) -> State {
             Fact::new(Rule::Halted, "a signal halted it".to_owned(), source)
         }));
     }
-    if let [first, _, ..] = seen.holders.as_slice() {
-        let count = seen.holders.len();
+    if let [first, _, ..] = holders.as_slice() {
+        let count = holders.len();
         because.push(Fact::new(
             Rule::SeveralHolders,
             format!("{count} live processes have it loaded at once"),
@@ -95,7 +99,7 @@ fn held(seen: &Evidence, because: &mut Vec<Fact>) -> State {
         ));
     }
     // Of several holders, the one that needs a person is what a person must see.
-    let mut answers: Vec<(State, Vec<Fact>)> = seen.holders.iter().map(|h| one(seen, h)).collect();
+    let mut answers: Vec<(State, Vec<Fact>)> = holders.iter().map(|h| one(seen, h)).collect();
     answers.sort_by(|(a, _), (b, _)| urgency(a).cmp(&urgency(b)));
     let (state, facts) = answers.swap_remove(0);
     because.extend(facts);

@@ -163,6 +163,32 @@ mod tests {
     mod hostile {
         use super::*;
         use agentctl_testkit::hostile::Target;
+        use clap::CommandFactory;
+
+        /// Every command, with each of its options alone and with all of them.
+        fn commands() -> Vec<Vec<u8>> {
+            let mut found = Vec::new();
+            add(&Cli::command(), &[], &mut found);
+            assert!(found.len() > 150, "only {}", found.len());
+            found.iter().map(|words| words.join("\n").into_bytes()).collect()
+        }
+
+        fn add(command: &clap::Command, path: &[String], found: &mut Vec<Vec<String>>) {
+            let mut all = path.to_vec();
+            for arg in command.get_arguments() {
+                let known = arg.get_possible_values();
+                let value = known.first().map_or("7", |value| value.get_name()).to_owned();
+                let name = arg.get_long().map(|long| format!("--{long}"));
+                let takes = arg.get_action().takes_values().then_some(value);
+                let words: Vec<String> = name.into_iter().chain(takes).collect();
+                found.push([path, &words].concat());
+                all.extend(words);
+            }
+            found.push(all);
+            for below in command.get_subcommands() {
+                add(below, &[path, &[below.get_name().to_owned()]].concat(), found);
+            }
+        }
 
         /// Words may come from a script that took them from anywhere. What is shown of them then:
         /// `errors_do_not_repeat_it`.
@@ -173,10 +199,13 @@ mod tests {
                 let words = ["agentctl"].into_iter().chain(text.split('\n'));
                 match Cli::try_parse_from(words) {
                     Ok(cli) => drop((cli.command.wants_json(), cli.command.limit())),
-                    Err(why) => assert!(!harmless(&why).is_empty()),
+                    Err(why) => {
+                        assert!(!harmless(&why).is_empty());
+                        assert!(matches!(why.exit_code(), 0 | 2), "{}", why.exit_code());
+                    }
                 }
             };
-            Target::new("words", run).holds(500);
+            Target { name: "words", run, seeds: commands }.holds(1_500);
         }
     }
 }

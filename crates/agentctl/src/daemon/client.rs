@@ -79,6 +79,44 @@ fn ask(stream: &mut BufReader<UnixStream>, method: &str) -> io::Result<Value> {
     let mut answer: Value = serde_json::from_slice(&line)?;
     match answer.get("error").and_then(|error| error["message"].as_str()) {
         Some(why) => Err(io::Error::other(why.to_owned())),
-        None => Ok(answer["result"].take()),
+        None => Ok(answer.get_mut("result").map(Value::take).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+        use std::net::Shutdown;
+
+        /// Whoever listens where a daemon did: what it says is an answer or an error.
+        #[test]
+        fn any_line_of_a_daemon_is_an_answer_or_an_error() {
+            let run = |bytes: &[u8]| {
+                let (ours, mut theirs) = UnixStream::pair().expect("two ends");
+                theirs.write_all(bytes).expect("there is room");
+                theirs.shutdown(Shutdown::Write).expect("an end");
+                let said = ask(&mut BufReader::new(ours), "version");
+                if let Ok(said) = &said {
+                    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                    let whole: Value = serde_json::from_slice(line).expect("an answer is JSON");
+                    assert_eq!(whole.get("result").unwrap_or(&Value::Null), said);
+                }
+                let _ = said.map(serde_json::from_value::<Version>);
+            };
+            let seeds = || {
+                let version = json!({"schema": 1, "protocol": 1, "version": "2.0.0", "pid": 7,
+                    "since": "2026-11-15T18:24:04Z", "watches": true});
+                let answer = json!({"jsonrpc": "2.0", "id": 1, "result": version});
+                let error =
+                    json!({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}});
+                [answer, error].map(|line| format!("{line}\n").into_bytes()).to_vec()
+            };
+            Target { name: "client", run, seeds }.holds(3_000);
+        }
     }
 }

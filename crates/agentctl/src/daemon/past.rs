@@ -183,7 +183,8 @@ pub(crate) fn answer(portable: bool) -> Result<(), Error> {
     io::stdin().lock().take(limit).read_until(b'\n', &mut line)?;
     let mut asked: Value = serde_json::from_slice(&line)
         .map_err(|why| Error::new(Kind::Usage, format!("this is for the daemon alone: {why}")))?;
-    let (id, list, events) = (asked["id"].take(), asked["list"].take(), asked["events"].take());
+    let mut part = |name: &str| asked.get_mut(name).map(Value::take).unwrap_or_default();
+    let (id, list, events) = (part("id"), part("list"), part("events"));
     let mut out = io::BufWriter::new(io::stdout().lock());
     let said = match list.is_null() {
         true => rpc::params::<Events>(events).and_then(|params| {

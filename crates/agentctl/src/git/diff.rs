@@ -205,6 +205,24 @@ impl Repo {
 mod tests {
     use super::*;
 
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// Whatever stands in it, no more files are told than there are names.
+        #[test]
+        fn any_counts_are_read() {
+            let run = |out: &[u8]| {
+                let (files, names) = (read(out), parts(out).count());
+                let moved = files.iter().filter(|file| file.from.is_some()).count();
+                assert!(files.len() + moved <= names, "{files:?}");
+            };
+            let seeds = || vec![b"1\t2\ta b\0-\t-\tpic\x003\t0\t\0old\0new\tname\0".to_vec()];
+            Target { name: "numstat", run, seeds }.holds(5_000);
+        }
+    }
+
     #[test]
     fn counts_are_read_with_their_names() {
         let file = |path: &str, from: Option<&str>, added, removed| ChangedFile {

@@ -67,6 +67,34 @@ fn read(out: &[u8], end: u8) -> Vec<Listed> {
 mod tests {
     use super::*;
 
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// Whatever stands in it, each worktree is told once, with its path.
+        #[test]
+        fn any_list_of_worktrees_is_read() {
+            let run = |out: &[u8]| {
+                for end in [0, b'\n'] {
+                    let lines = out.split(|byte| *byte == end);
+                    let names =
+                        lines.filter(|line| *line == b"worktree" || line.starts_with(b"worktree "));
+                    let paths: Vec<PathBuf> =
+                        names.map(|line| path(line.get(9..).unwrap_or_default())).collect();
+                    let read: Vec<PathBuf> =
+                        read(out, end).into_iter().map(|tree| tree.path).collect();
+                    assert_eq!(read, paths);
+                }
+            };
+            let seeds = || {
+                let one = "worktree /a b\0HEAD 12ab\0branch refs/heads/x\0locked why\0\0worktree /c\0bare\0\0";
+                vec![one.as_bytes().to_vec(), one.replace('\0', "\n").into_bytes()]
+            };
+            Target { name: "worktrees", run, seeds }.holds(5_000);
+        }
+    }
+
     #[test]
     fn a_list_is_read_whatever_the_names() {
         let out = b"worktree /a\nb\0HEAD 12ab\0branch refs/heads/try/x\0\0\

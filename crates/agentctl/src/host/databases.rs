@@ -4,6 +4,8 @@
 //! error, and delays nobody who asks another one.
 
 mod answer;
+#[cfg(test)]
+mod hostile;
 mod opened;
 #[cfg(test)]
 mod tests;

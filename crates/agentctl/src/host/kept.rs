@@ -224,4 +224,6 @@ fn place(name: &[u8]) -> usize {
 }
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;

@@ -275,6 +275,9 @@ pub(super) fn basic(name: &str, password: &str) -> String {
 }
 
 #[cfg(test)]
+mod hostile;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::{net::TcpListener, thread};

@@ -133,3 +133,31 @@ fn unreadable(path: PathBuf, directory: Option<PathBuf>, why: String) -> Given {
     let since = since.unwrap_or(Timestamp::UNIX_EPOCH);
     Given { path, directory, by: None, reason: None, since, problem: Some(why) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// Whatever stands in a lock, it locks what its name says.
+        #[test]
+        fn any_lock_locks_what_its_name_says() {
+            let run = |bytes: &[u8]| {
+                let dir = tempfile::tempdir().expect("a folder");
+                let path =
+                    dir.path().join(format!("{}.{KIND}", places::name_of(Path::new("/w/a"))));
+                fs::write(&path, bytes).expect("the folder is ours");
+                assert_eq!(given(path).directory.as_deref(), Some(Path::new("/w/a")));
+            };
+            let seeds = || {
+                let by = br#"{"schema":1,"directory":"/w/a","by":"me","reason":"x","since":"2026-11-15T18:24:04Z"}"#;
+                vec![by.to_vec()]
+            };
+            Target { name: "locked", run, seeds }.holds(1_000);
+        }
+    }
+}

@@ -183,3 +183,36 @@ fn one<T: Intent>(path: &Path) -> Result<T, String> {
         true => Ok(intent),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_core::{budget::Budget, fuse::Fuse};
+        use agentctl_testkit::hostile::Target;
+        use std::fs;
+
+        fn look(bytes: &[u8]) {
+            let dir = tempfile::tempdir().expect("a folder");
+            let path = dir.path().join("b-1.json");
+            fs::write(&path, bytes).expect("the folder is ours");
+            let named = |id: &str, schema| assert_eq!((id, schema), ("b-1", 1));
+            let _ = one::<Budget>(&path).map(|it| named(&it.id, it.schema));
+            let _ = one::<Fuse>(&path).map(|it| named(&it.id, it.schema));
+        }
+
+        /// A budget or a fuse is that of its name, or is told as spoiled.
+        #[test]
+        fn any_intent_is_that_of_its_name_or_an_error() {
+            let seeds = || {
+                let budget = br#"{"schema":1,"id":"b-1","agent":"pi","session":"s","set_at":"2026-11-15T18:24:04Z","limits":{"tokens":5},"action":"stop"}"#;
+                vec![budget.to_vec()]
+            };
+            assert!(seeds().iter().all(|seed| serde_json::from_slice::<Budget>(seed).is_ok()));
+            Target { name: "intents", run: look, seeds }.holds(1_000);
+        }
+    }
+}

@@ -364,3 +364,40 @@ fn passed_by(done: io::Result<()>) -> io::Result<()> {
         done => done,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// Its first line is a name, the rest what stands there: a message that is read is one of ours, and no name
+        /// leads out of the outbox.
+        fn look(bytes: &[u8]) {
+            let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+            let name = String::from_utf8_lossy(&bytes[..end]);
+            let dir = tempfile::tempdir().expect("a folder");
+            let outbox = Outbox { dir: dir.path().to_owned(), limits: Limits::USUAL };
+            let own = Entry { number: 1, lane: "a".into(), id: "b".into() };
+            let entry =
+                entry(Path::new(&*name)).filter(|it| !it.lane.contains('\0')).unwrap_or(own);
+            let path = outbox.path(QUEUE, &entry);
+            assert_eq!(path.parent(), Some(dir.path().join(QUEUE).as_path()));
+            fs::create_dir(dir.path().join(QUEUE)).expect("the folder is ours");
+            if fs::write(&path, bytes.get(end + 1..).unwrap_or_default()).is_ok() {
+                let _ = outbox.read(QUEUE, &entry).map_err(|why| not_read(&why));
+            }
+        }
+
+        #[test]
+        fn any_message_is_one_of_ours_or_an_error() {
+            let seeds = || {
+                vec![b"00000000000000000007-lane-e1.json\n{\"schema\":1,\"at\":\"2026-11-15T18:24:04Z\",\"message\":{}}".to_vec()]
+            };
+            Target { name: "outbox", run: look, seeds }.holds(1_000);
+        }
+    }
+}

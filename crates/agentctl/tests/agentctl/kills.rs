@@ -13,6 +13,7 @@ pub(crate) use cell::{Cell, Step, Victim, all, one};
 pub(crate) use kernel::{Process, now};
 pub(crate) use real::run as real;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use std::{
     fs,
@@ -47,6 +48,8 @@ pub(crate) trait Ground {
     fn reached(&self, step: Step, launched: Process) -> Process;
     /// Lets everybody go on to the end.
     fn open(&self);
+    /// What the session of an agent that was killed at its work reads as: one of these, or none if it may have no session.
+    fn killed(&self, step: Step, signal: Signal) -> &'static [&'static str];
     /// What the next launch, which is quick, ends with if nobody is in its way.
     fn next(&self) -> i32;
 }

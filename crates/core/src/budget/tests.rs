@@ -1,7 +1,7 @@
 //! What is crossed, what is spent, and what is told once.
 
 use super::*;
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::RngSeed};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
@@ -153,6 +153,8 @@ fn names_are_read_back_and_one_limit_is_some() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2026), failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Whatever was used, a limit is crossed if and only if more was used than it allows, and using more
     /// never takes a crossing back.
     #[test]

@@ -65,7 +65,7 @@ pub(super) fn plain(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::agents;
-    use proptest::prelude::*;
+    use proptest::{prelude::*, test_runner::RngSeed};
 
     fn slot(agent: &str, model: Option<&str>) -> Slot {
         Slot::new(agents::named(agent).expect("it is known"), model.map(str::to_owned))
@@ -102,6 +102,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2026), failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn no_two_are_alike_and_all_are_plain(models in prop::collection::vec(any::<Option<String>>(), 1..12)) {
             let slots: Vec<Slot> = models.iter().map(|model| slot("codex", model.as_deref())).collect();

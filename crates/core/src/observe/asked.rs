@@ -67,7 +67,17 @@ impl Survey<'_> {
             at += 1;
             let Some(id) = parent.id.clone().filter(|_| parent.is_held()) else { continue };
             let (store, holders) = (parent.store.clone(), parent.holders.clone());
-            for (stub, source) in self.agent.spawned(self.host, &store, &id) {
+            let spawned = match self.agent.spawned(self.host, &store, &id) {
+                Ok(spawned) => spawned,
+                Err(_) => {
+                    // Whatever was written since they began may be one that they spawned. Who reads that says why
+                    // nothing can be read.
+                    let is_theirs = |one: &&Live| holders.iter().any(|held| held.key == one.key);
+                    self.strangers.extend(self.live.iter().filter(is_theirs).cloned());
+                    continue;
+                }
+            };
+            for (stub, source) in spawned {
                 for holder in holders.iter().filter(|holder| holder.since <= stub.updated) {
                     let trail = Trail::Known(holder.key.clone());
                     let (session, about) = (stub.id.clone(), About::default());

@@ -2,7 +2,7 @@
 
 use super::{Candidate, Live, Lost, Survey};
 use crate::{
-    agent::{About, Claim, Claims, Program, Trail},
+    agent::{About, Claim, Claims, Part, Program, Trail},
     evidence::{Holder, Role},
     host::{Process, Table},
     ident::ProcKey,
@@ -57,7 +57,8 @@ impl Survey<'_> {
     }
 
     /// Whoever has a claim of which nothing can be read may hold what was written since it began; where not even the
-    /// names of claims can be read, so may other users' processes. One that has only just begun names no session yet.
+    /// names of claims can be read, so may other users' processes, and those of the agent that hold nothing unless a
+    /// claim says so. One that has only just begun names no session yet.
     fn untold(&mut self, store: &Path, claims: &Claims) {
         if claims.untold.is_empty() && !claims.closed {
             return; // as nearly always: nobody need be looked at
@@ -73,11 +74,10 @@ impl Survey<'_> {
             if let Some(one) = named {
                 self.problem(one.trouble.path.clone(), &one.trouble.why);
             }
+            let may_claim = claims.closed && self.may_claim(process, &key);
             match self.live.iter_mut().find(|one| one.key == key) {
                 Some(one) => one.untold |= named.is_some() || claims.closed && one.uses(store),
-                None if named.is_some()
-                    || claims.closed && self.host.is_mine(&key) == Ok(false) =>
-                {
+                None if named.is_some() || may_claim => {
                     let stores = vec![store.to_owned()];
                     let one = Live { stores, untold: true, ..Live::new(table, process) };
                     self.strangers.push(self.dated(one));
@@ -85,6 +85,17 @@ impl Survey<'_> {
                 None => {}
             }
         }
+    }
+
+    /// Only a claim would tell: it is another user's, or belongs to the agent and has no session by its arguments, as
+    /// Claude Code 2.1.197 has workers that are started before there is a session for them.
+    fn may_claim(&self, process: &Process, key: &ProcKey) -> bool {
+        let helps = || {
+            let (exe, argv) = (self.host.exe(key).ok(), self.host.argv(key).unwrap_or_default());
+            let program = Program { comm: &process.comm, exe: exe.as_deref(), argv: &argv };
+            self.agent.part(&program) == Some(Part::Bystander)
+        };
+        self.host.is_mine(key) == Ok(false) || helps()
     }
 
     /// It ought to be written down by now, and is not: somebody removed that, or it begins or ends slowly.
@@ -179,7 +190,10 @@ impl Survey<'_> {
             Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
         };
         let key = match self.host.began(pid, start) {
-            Err(_) if written < table.booted => return Found::OtherBoot,
+            // A clock that was set forward moves the boot as well: whoever has the pid now may be meant.
+            Err(_) if written < table.booted && !self.live.iter().any(|one| one.key.pid == pid) => {
+                return Found::OtherBoot;
+            }
             Err(why) => return Found::CannotTell(format!("pid {pid} may hold it: {}", why.0)),
             Ok(None) => return Found::Gone(ProcKey { pid, start, boot: table.boot.clone() }),
             Ok(Some(key)) => key,

@@ -167,7 +167,8 @@ impl Survey<'_> {
     fn stopped(&self, id: &str) -> Option<(Timestamp, Source)> {
         let name = self.agent.card().name;
         let own = |(_, stop): &&(PathBuf, Stopped)| stop.session == id && stop.agent == name;
-        let (path, stop) = self.host.stops().iter().filter(own).max_by_key(|(_, stop)| stop.at)?;
+        let (path, stop) =
+            self.host.stops().iter().filter(own).max_by_key(|(path, stop)| (stop.at, path))?;
         Some((stop.at, Source::File { path: path.clone(), shows: id.to_owned() }))
     }
 
@@ -189,7 +190,7 @@ impl Survey<'_> {
         let name = self.agent.card().name;
         let own = |one: &&Launched| one.session == candidate.id && one.agent == name;
         let launches = self.host.launches().iter().filter(|_| candidate.id.is_some());
-        launches.filter(own).max_by_key(|one| one.at)
+        launches.filter(own).max_by_key(|one| (one.at, one.launch.as_str()))
     }
 
     /// The process is the one that was launched, or carries the launch's name.

@@ -45,7 +45,7 @@ fn every_word_is_there_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(some::plain(256))]
 
     /// A word keeps whoever is called so, by the state or by its summary.
     #[test]

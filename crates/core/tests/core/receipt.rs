@@ -1,5 +1,6 @@
 //! How long what we witnessed is kept, and what it says by itself.
 
+use crate::some;
 use agentctl_core::{
     evidence::{Role, Tokens},
     ident::ProcKey,
@@ -60,6 +61,8 @@ fn it_says_how_the_agent_was_started_and_ended() {
 }
 
 proptest! {
+    #![proptest_config(some::plain(256))]
+
     #[test]
     fn one_of_a_process_that_lives_never_goes(now in any::<i32>(), exited in any::<Option<i32>>()) {
         let receipt = launched(None, exited.map(i64::from));

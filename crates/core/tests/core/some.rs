@@ -22,13 +22,21 @@ pub(crate) fn plain(cases: u32) -> ProptestConfig {
     }
 }
 
+/// Mostly one of a few, a part of a second apart or some seconds; now and then as far away as there is.
 fn moment() -> impl Strategy<Value = Timestamp> {
-    let second = |second| Timestamp::from_second(second).expect("a small number of seconds");
-    (0i64..6).prop_map(second)
+    let near = (0i64..6, select(vec![0, 1, 999_999_999]))
+        .prop_map(|(second, nano)| Timestamp::new(second, nano).expect("a small number"));
+    let ends = vec![Timestamp::MIN, Timestamp::MAX, Timestamp::UNIX_EPOCH];
+    let far = (-100_000_000_000i64..200_000_000_000)
+        .prop_map(|second| Timestamp::from_second(second).expect("within the calendar"));
+    prop_oneof![8 => near, 1 => select(ends), 1 => far]
 }
 
+/// The same pid and start may come again after a reboot.
 fn key() -> impl Strategy<Value = ProcKey> {
-    (1u32..5, 0u64..3).prop_map(|(pid, start)| ProcKey { pid, start, boot: "boot".into() })
+    let start = prop_oneof![6 => 0u64..3, 1 => Just(u64::MAX)];
+    let boot = prop_oneof![4 => Just("boot"), 1 => Just("other")];
+    (1u32..5, start, boot).prop_map(|(pid, start, boot)| ProcKey { pid, start, boot: boot.into() })
 }
 
 fn source() -> impl Strategy<Value = Source> {
@@ -50,6 +58,11 @@ fn source() -> impl Strategy<Value = Source> {
         (1u32..5).prop_map(|pid| Source::NoVariable { variable: "A=b".into(), pid }),
         (1u32..5).prop_map(|pid| Source::Variable { variable: "A=b".into(), pid }),
         key().prop_map(|process| Source::Inference { process }),
+        (1u32..5).prop_map(|pid| Source::Launch { launch: "l-1".into(), pid }),
+        (1u32..5).prop_map(|pid| Source::Arguments { shows: "--resume".into(), pid }),
+        select(vec!["http://127.0.0.1:1/x", "ws://127.0.0.1:1/"])
+            .prop_map(|url| Source::Answer { url: url.into(), shows: "busy".into() }),
+        Just(Source::Row { path: "/f".into(), query: "select 'x'".into(), shows: "x".into() }),
         Just(Source::Unreadable { path: "/e".into() }),
         Just(Source::Blind),
     ]
@@ -145,11 +158,18 @@ fn few<T: std::fmt::Debug>(one: impl Strategy<Value = T>) -> impl Strategy<Value
     option::weighted(0.4, vec(one, 1..4)).prop_map(Option::unwrap_or_default)
 }
 
+/// A process holds a session once, whichever trails lead to it.
+fn of_one_key_each(mut holders: Vec<Holder>) -> Vec<Holder> {
+    holders.sort_by(|one, other| one.key.cmp(&other.key));
+    holders.dedup_by(|one, other| one.key == other.key);
+    holders
+}
+
 /// Any evidence.
 pub(crate) fn evidence() -> impl Strategy<Value = Evidence> {
     let id = prop_oneof![1 => Just(None), 4 => Just(Some("id".to_owned()))];
     // Nothing at all is what most evidence has of most things, and where the rules at the end apply.
-    let seen = (few(holder()), few(source()), few(suspect()));
+    let seen = (few(holder()).prop_map(of_one_key_each), few(source()), few(suspect()));
     let stop = option::weighted(0.3, (moment(), source()));
     let prompted = option::weighted(0.3, (key(), source()));
     let ours = (stop, prompted, option::weighted(0.2, source()));

@@ -28,11 +28,11 @@ use std::{
 };
 
 /// One case on disk.
-struct Case {
-    agent: String,
+pub(crate) struct Case {
+    pub(crate) agent: String,
     version: String,
     name: String,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// What became of one case: which expected sessions were read, and every difference.
@@ -172,7 +172,7 @@ fn untrue(case: &Case, host: &FixtureHost) -> Vec<String> {
     sessions.flat_map(|(session, _)| facts::untrue(&session, host)).collect()
 }
 
-fn cases() -> io::Result<Vec<Case>> {
+pub(crate) fn cases() -> io::Result<Vec<Case>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/fixtures");
     let mut cases = Vec::new();
     for agent in names(&root)? {

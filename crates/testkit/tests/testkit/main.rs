@@ -3,3 +3,4 @@
 mod conformance;
 mod hostile;
 mod model;
+mod observed;

@@ -76,6 +76,11 @@ impl Issue {
         let bytes = said(&mut self.command(cwd)?, WITHIN).map_err(failed)?;
         let told: Told = serde_json::from_slice(&bytes)
             .map_err(|why| failed(format!("says what is not understood: {why}")))?;
+        self.told(&told, limit)
+    }
+
+    fn told(&self, told: &Told, limit: u64) -> Result<Piece, Error> {
+        let number = self.number;
         let text = format!("{}\n\n{}", told.title.trim(), told.body.trim());
         if text.len() as u64 > limit {
             return Err(too_long(&format!("issue {number}"), text.len() as u64, limit));
@@ -114,6 +119,30 @@ mod tests {
     fn named(word: &str, repo: Option<&str>) -> Result<(u32, Option<String>), String> {
         let issue = Issue::named(word, repo).map_err(|why| why.message)?;
         Ok((issue.number, issue.repo))
+    }
+
+    /// Bytes that mean no good.
+    mod hostile {
+        use super::*;
+        use agentctl_testkit::hostile::Target;
+
+        /// Anybody may write an issue: it is a piece within the limit under a title of one line, or nothing.
+        #[test]
+        fn any_issue_is_a_piece_or_an_error() {
+            let run = |bytes: &[u8]| {
+                const LIMIT: u64 = 100;
+                let Ok(told) = serde_json::from_slice::<Told>(bytes) else { return };
+                let Ok(piece) = (Issue { number: 7, repo: None }).told(&told, LIMIT) else {
+                    return;
+                };
+                assert!(piece.text.len() as u64 <= LIMIT);
+                assert!(!piece.title.contains(char::is_control), "{:?}", piece.title);
+            };
+            let seeds = || {
+                vec![br#"{"title":"It fails","body":"When I\n","url":"https://github.com/a/b/issues/7"}"#.to_vec()]
+            };
+            Target { name: "issues", run, seeds }.holds(5_000);
+        }
     }
 
     #[test]

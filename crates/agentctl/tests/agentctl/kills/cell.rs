@@ -62,6 +62,8 @@ const VICTIMS: [Victim; 6] =
     [Victim::Caller, Victim::Group, Victim::Terminal, Victim::Shim, Victim::Agent, Victim::Daemon];
 const STEPS: [Step; 5] = [Step::Exec, Step::Id, Step::Work, Step::Tool, Step::Exit];
 const SIGNALS: [Signal; 2] = [Signal::TERM, Signal::KILL];
+/// Others that end programs. Programs in Rust do not hear the last one: who is hung up on is told so when it writes.
+const OTHERS: [Signal; 4] = [Signal::INT, Signal::HUP, Signal::QUIT, Signal::PIPE];
 /// The variable that names the file in which `cargo xtask prove` collects what came of each cell.
 const PROOF: &str = "AGENTCTL_PROOF";
 
@@ -73,6 +75,13 @@ pub(super) fn row(agent: &str, victim: Victim, run: impl Fn(Cell)) {
         .filter(|cell| !holds(agent, *cell, &run))
         .collect();
     assert!(failed.is_empty(), "{agent}: these cells fail: {failed:#?}");
+}
+
+/// A victim at a step, by every other signal: these are no cells of the matrix.
+pub(super) fn signals(agent: &str, (victim, step): (Victim, Step), run: impl Fn(Cell)) {
+    for signal in OTHERS {
+        one(agent, (victim, step, signal), &run);
+    }
 }
 
 /// Every cell there is.
@@ -97,7 +106,7 @@ fn holds(agent: &str, cell: Cell, run: impl Fn(Cell)) -> bool {
         let text = panic.downcast_ref::<String>().cloned();
         text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
     });
-    if let Some(file) = env::var_os(PROOF) {
+    if let Some(file) = env::var_os(PROOF).filter(|_| SIGNALS.contains(&cell.signal)) {
         let line = json!({
             "agent": agent,
             "victim": format!("{:?}", cell.victim),
@@ -132,15 +141,21 @@ pub(super) fn run(ground: &dyn Ground, cell: Cell) {
         Victim::Agent => vec![agent],
         Victim::Daemon => watched.iter().map(Watched::process).collect(),
     };
+    let before = truth::live(ground);
     match cell.victim {
         Victim::Group => caller.signal_group(cell.signal),
         _ => doomed[0].signal(cell.signal),
     }
     // One that exits hears nothing any more.
-    if (cell.victim, cell.step) != (Victim::Agent, Step::Exit) {
+    if (cell.victim, cell.step) != (Victim::Agent, Step::Exit) && cell.signal != Signal::PIPE {
         until("death of who was killed", || (!doomed.iter().any(|one| one.lives())).then_some(()));
     }
     truth::holds(ground, &launch);
+    // Nobody else's death is the agent's.
+    if cell.victim != Victim::Agent && matches!(cell.step, Step::Work | Step::Tool) {
+        assert!(agent.lives(), "it does not live on");
+        assert_eq!((before.len(), &before), (1, &truth::live(ground)), "it is listed as before");
+    }
     ground.open();
     drop(holder);
     until("end of all that was launched", || launch.carriers().is_empty().then_some(()));

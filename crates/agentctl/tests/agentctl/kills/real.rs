@@ -3,6 +3,7 @@
 use super::{Cell, Ground, Step, cell, held::Holder, kernel::Process, until};
 use crate::{driven::Driven, support::LIMIT};
 use agentctl_testkit::sandbox::Gate;
+use rustix::process::Signal;
 use std::{
     cell::RefCell,
     fs,
@@ -153,6 +154,16 @@ impl Ground for Real<'_> {
         self.answer.open();
         self.tool.open();
         self.holder.take();
+    }
+
+    fn killed(&self, step: Step, signal: Signal) -> &'static [&'static str] {
+        match (self.driven.agent, step, signal) {
+            // 0.73 writes nothing down before its first answer.
+            ("pi", Step::Work, _) => &["died", "unknown", ""],
+            (_, _, Signal::KILL) => &["died"],
+            // Some close what they do when they are asked to end.
+            _ => &["died", "stopped"],
+        }
     }
 
     fn next(&self) -> i32 {

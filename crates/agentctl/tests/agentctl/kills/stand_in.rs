@@ -2,11 +2,12 @@
 
 use super::{
     Ground, Step, Victim,
-    cell::{row, run},
+    cell::{row, run, signals},
     kernel::Process,
     until,
 };
 use crate::home::Home;
+use rustix::process::Signal;
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -96,6 +97,10 @@ impl Ground for Hall {
         }
     }
 
+    fn killed(&self, _: Step, _: Signal) -> &'static [&'static str] {
+        &["died"]
+    }
+
     fn next(&self) -> i32 {
         0
     }
@@ -128,6 +133,14 @@ fn the_shim_may_be_killed_at_any_step() {
 #[test]
 fn the_agent_may_be_killed_at_any_step() {
     each(Victim::Agent);
+}
+
+/// Whoever stands above the agent may be ended by whatever ends programs: it lives on, and is listed as before.
+#[test]
+fn who_launches_may_be_ended_by_any_signal() {
+    for victim in [Victim::Caller, Victim::Group, Victim::Shim] {
+        signals("stand-in", (victim, Step::Tool), |cell| run(&Hall::new(), cell));
+    }
 }
 
 #[test]

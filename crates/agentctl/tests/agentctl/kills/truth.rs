@@ -89,6 +89,13 @@ pub(super) fn holds(ground: &dyn Ground, launch: &Launch) {
     }
 }
 
+/// Sessions that live: their ids, states and processes.
+pub(super) fn live(ground: &dyn Ground) -> Vec<[Value; 3]> {
+    let rows = ground.own(&ground.ask(&["list", "--json", "--timeout", "none"]), "sessions");
+    let live = rows.into_iter().filter(|row| row["live"] == true);
+    live.map(|row| ["id", "state", "process"].map(|field| row[field].clone())).collect()
+}
+
 /// What proves that a live session's process is there, and ours.
 fn checks(row: &Value) -> Vec<&str> {
     let because = row["because"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -117,7 +124,7 @@ pub(super) fn nothing_is_left(ground: &dyn Ground, launch: &Launch, cell: Cell, 
     assert!(!failed || code == Some(6), "the launch failed, and says {code:?}");
     // Whoever waits for a session that cannot come any more clears up, unless something runs on.
     if !failed || !left.is_empty() {
-        let witnessed = cell.victim != Victim::Shim;
+        let witnessed = cell.victim != Victim::Shim || cell.signal == Signal::PIPE;
         let mut expected = vec![file("json"), file("log")];
         expected.extend(witnessed.then(|| file("exit")));
         expected.sort();
@@ -149,8 +156,15 @@ fn session(ground: &dyn Ground, launch: &Launch, cell: Cell, exit: Option<&Value
         assert_eq!(seen, (&json!("done"), &json!(false), &shown), "{:#}", rows[0]);
         assert!(exit.is_none_or(|exit| exit["code"] == 0), "it went on unharmed: {exit:?}");
     }
-    // One that exits has done all it was asked for.
-    if killed && cell.step != Step::Exit && cell.signal == Signal::KILL {
-        assert!(rows.iter().all(|row| row["state"] != "done"), "{rows:#?}");
-    }
+    let expected: &[&str] = match cell.step {
+        _ if !killed => &["done"],
+        // Something of it ran on, and nothing came of its session, if it had one.
+        Step::Exec | Step::Id => &["died", "unknown", ""],
+        Step::Work | Step::Tool => ground.killed(cell.step, cell.signal),
+        // One that exits has done all it was asked for.
+        Step::Exit => &["done"],
+    };
+    let state = rows.first().map_or("", |row| row["state"].as_str().unwrap_or("?"));
+    assert!(expected.contains(&state), "{state:?} is not of {expected:?}: {rows:#?}");
+    assert!(rows.iter().all(|row| row["live"] == false), "{rows:#?}");
 }

@@ -2,6 +2,7 @@
 
 mod installed;
 mod killed;
+mod mutated;
 mod past;
 mod socket;
 mod spoiled;

@@ -202,7 +202,7 @@ impl Talking<'_> {
 
     fn status(&mut self) -> Result<Value, Unheard> {
         let mut read = self.call("thread/read", &json!({"threadId": self.thread}))?;
-        let status = read["thread"]["status"].take();
+        let status = read.pointer_mut("/thread/status").map(Value::take).unwrap_or_default();
         match json::text(&status, "type") {
             Some("notLoaded") => Err(Unheard::NoChannel),
             Some(_) => Ok(status),

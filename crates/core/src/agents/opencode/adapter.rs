@@ -132,7 +132,7 @@ impl Agent for OpenCode {
         server::pushes(host, server)
     }
 
-    fn spawned(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<(Stub, Source)> {
+    fn spawned(&self, host: &dyn Host, store: &Path, id: &str) -> io::Result<Vec<(Stub, Source)>> {
         store::spawned(host, store, id)
     }
 

@@ -120,9 +120,19 @@ pub(super) fn has_newer_files(host: &dyn Host, store: &Path, since: Timestamp) -
 }
 
 /// Sessions that this one spawned; only the database is asked, since only it is still written.
-pub(super) fn spawned(host: &dyn Host, store: &Path, id: &str) -> Vec<(Stub, Source)> {
-    let found = databases(host, store).unwrap_or_default();
-    found.iter().filter_map(|db| database::spawned(host, db, id).ok()).flatten().collect()
+pub(super) fn spawned(host: &dyn Host, store: &Path, id: &str) -> io::Result<Vec<(Stub, Source)>> {
+    let (mut found, mut unread) = (Vec::new(), None);
+    for db in databases(host, store)? {
+        match database::spawned(host, &db, id) {
+            Ok(spawned) => found.extend(spawned),
+            Err(why) => unread = Some(why),
+        }
+    }
+    // They stand in one database: another that cannot be read hides none of them.
+    match unread {
+        Some(why) if found.is_empty() => Err(why),
+        Some(_) | None => Ok(found),
+    }
 }
 
 #[cfg(test)]
