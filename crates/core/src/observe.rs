@@ -14,18 +14,19 @@ pub use asked::Teller;
 pub use orphans::orphans;
 
 use crate::{
-    agent::{About, Agent, Listing, Stub},
+    agent::{About, Agent, Depth, Listing, Stub},
     evidence::Holder,
-    host::{Env, Host},
+    host::{Env, Host, Stat},
     ident::ProcKey,
     proof::Source,
 };
 use jiff::Timestamp;
 use live::Live;
 use std::{
+    collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// Which sessions to look for besides the live ones.
@@ -80,6 +81,8 @@ pub struct Survey<'a> {
     pub problems: Vec<Problem>,
     /// Records may be told from what the host kept of them, which pays where there are many.
     pub recalls: bool,
+    /// Only what a table shows is wanted: no proof of how a session ended.
+    pub brief: bool,
     host: &'a dyn Host,
     blind: Option<String>,
     live: Vec<Live>,
@@ -95,7 +98,12 @@ pub struct Survey<'a> {
     lost: Vec<Lost>,
     /// Stores that were listed: all that asks while a survey is made sees the same.
     listed: Vec<(PathBuf, Arc<Listing>)>,
+    /// Databases of which a session was read: what tells one content of each from another.
+    contents: Mutex<HashMap<PathBuf, Option<Content>>>,
 }
+
+/// A file as it was found, and those by which it is told too.
+type Content = (Stat, Vec<Option<Stat>>);
 
 /// A claim whose process is gone.
 #[derive(PartialEq)]
@@ -114,6 +122,7 @@ impl<'a> Survey<'a> {
             candidates: Vec::new(),
             problems: Vec::new(),
             recalls: false,
+            brief: false,
             host,
             blind: None,
             live: Vec::new(),
@@ -124,6 +133,7 @@ impl<'a> Survey<'a> {
             partial: false,
             lost: Vec::new(),
             listed: Vec::new(),
+            contents: Mutex::default(),
         };
         survey.live = survey.living();
         survey.find_stores(env);
@@ -232,6 +242,26 @@ impl<'a> Survey<'a> {
     pub fn servers(&self, store: &Path) -> Vec<ProcKey> {
         let servers = self.live.iter().filter(|one| one.judged && one.serves() && one.uses(store));
         servers.map(|one| one.key.clone()).collect()
+    }
+
+    /// What a record is told by, as it is now.
+    fn content(&self, stub: &Stub, depth: Depth) -> Option<Content> {
+        let stat = |path: &Path| self.host.stat(path).ok();
+        let beside = self.agent.told_by(self.host, stub, depth)?;
+        let own = stub.stat.or_else(|| stat(&stub.path))?;
+        Some((own, beside.iter().map(|path| stat(path)).collect()))
+    }
+
+    /// The same of a file of many sessions, as it was when the first of them was looked at: what is read of it
+    /// later may be newer, and is then kept under dates that it will never have again.
+    fn shared_content(&self, stub: &Stub, depth: Depth) -> Option<Content> {
+        let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = contents.get(&stub.path) {
+            return known.clone();
+        }
+        let found = self.content(stub, depth);
+        contents.insert(stub.path.clone(), found.clone());
+        found
     }
 
     /// A registry may have been copied with its store: one process has one such session.

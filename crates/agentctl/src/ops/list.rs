@@ -158,6 +158,7 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
         let began = Instant::now();
         let mut survey = Survey::new(agent, host, env, history);
         survey.recalls = history != History::Skip && survey.candidates.len() >= MANY;
+        survey.brief = brief;
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
         let read = observe::spread(&candidates, |candidate| {
             let (session, unread) = survey.session(candidate, depth);

@@ -3,7 +3,7 @@
 use super::{Candidate, History, Live, Problem, Survey, live::is_absent};
 use crate::{
     agent::{Depth, Stub},
-    derive::derive,
+    derive::{State, derive},
     evidence::{
         Ending, Evidence, Ground, Holder, Pending, Reading, Record, Role, Suspect, Tool, Turn,
     },
@@ -146,7 +146,10 @@ impl Survey<'_> {
         let path = candidate.stub.as_ref().map_or(&candidate.store, |stub| &stub.path);
         let path = Some(path.clone());
         let problem = why.map(|why| Problem { agent: self.agent.card().name, path, why });
-        let verdict = derive(&seen);
+        let mut verdict = derive(&seen);
+        if self.brief && !verdict.live && !matches!(verdict.state, State::Unknown(_)) {
+            verdict.because.clear(); // not even worded
+        }
         let around = Around {
             host: self.host.machine().to_owned(),
             source: candidate.stub.as_ref().map(|stub| stub.path.clone()),
@@ -281,11 +284,12 @@ impl Survey<'_> {
 
     /// What a record is told by, where that can be said and it pays to ask what was read of it before.
     fn original<'s>(&self, stub: &'s Stub, depth: Depth) -> Option<Original<'s>> {
-        let stat = |path: &Path| self.host.stat(path).ok();
-        let beside = self.recalls.then(|| self.agent.told_by(self.host, stub, depth)).flatten()?;
-        let own = stub.stat.or_else(|| stat(&stub.path))?;
-        let beside = beside.iter().map(|path| stat(path)).collect();
-        Some(Original { agent: self.agent.card().name, depth, stub, stat: own, beside })
+        let (stat, beside) = match stub.stat {
+            _ if !self.recalls => None,
+            Some(_) => self.content(stub, depth),
+            None => self.shared_content(stub, depth),
+        }?;
+        Some(Original { agent: self.agent.card().name, depth, stub, stat, beside })
     }
 
     /// What shows that a record could not be read: nothing, where it could and was not understood.
