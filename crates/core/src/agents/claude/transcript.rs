@@ -40,7 +40,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     }
     let mut head = Head::default();
     lines::head(&*file, HEAD, &mut |line| {
-        head.newer(&json::line(&*file, line, DECISIVE), line.size());
+        head.newer(&json::chosen(&*file, line, READ, DECISIVE), line.size());
         head.is_full()
     })?;
     let turn = tail.turn();
@@ -184,7 +184,7 @@ impl<'a> Tail<'a> {
         };
         match json::text(&light, "type") {
             Some(_) => light,
-            None => json::line(file, line, DECISIVE),
+            None => json::chosen(file, line, READ, DECISIVE),
         }
     }
 
@@ -424,6 +424,39 @@ static ASKING: &[Pick] = &[
 
 static CALLS: &[Pick] =
     &[Pick::Field("type"), Pick::Field("name"), Pick::Field("id"), Pick::Field("tool_use_id")];
+
+/// All that is read of a line. The rest of it, results of tools above all, is passed over.
+static READ: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("uuid"),
+    Pick::Field("parentUuid"),
+    Pick::Field("timestamp"),
+    Pick::Field("cwd"),
+    Pick::Field("isMeta"),
+    Pick::Field("isSidechain"),
+    Pick::Field("isCompactSummary"),
+    Pick::Field("isApiErrorMessage"),
+    Pick::Field("apiErrorStatus"),
+    Pick::Field("error"),
+    Pick::Field("gitBranch"),
+    Pick::Field("version"),
+    Pick::Field("customTitle"),
+    Pick::Field("aiTitle"),
+    Pick::Field("content"),
+    Pick::Within("attachment", &[Pick::Field("type")]),
+    Pick::Within(
+        "message",
+        &[Pick::Field("model"), Pick::Field("stop_reason"), Pick::Each("content", BLOCKS)],
+    ),
+];
+
+static BLOCKS: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("text"),
+    Pick::Field("name"),
+    Pick::Field("id"),
+    Pick::Field("tool_use_id"),
+];
 
 /// The few fields that decide a turn, of a line that is too long or too strange to hold.
 static DECISIVE: &[Pick] = &[
