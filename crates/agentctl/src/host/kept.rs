@@ -30,6 +30,8 @@ const RACY: SignedDuration = SignedDuration::from_secs(3);
 const HELD: usize = 128 << 10;
 /// Of a stamp: device and number, by which a file is known.
 const IDENTITY: usize = 16;
+/// The length of a text that there is none of.
+const NO_TEXT: u32 = u32::MAX;
 /// Nobody writes one file for so long.
 const LEFT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -66,11 +68,7 @@ impl Kept {
     pub(super) fn recall(&self, original: &Original<'_>) -> Option<Record> {
         let name = name(original)?;
         let shard = self.shard(place(&name))?;
-        let kept = shard.record(&name, &stamp(original))?;
-        let (cost, record) = kept.split_first_chunk()?;
-        let mut record: Record = serde_json::from_slice(record).ok()?;
-        record.cost_usd = Some(f64::from_le_bytes(*cost)).filter(|cost| !cost.is_nan());
-        Some(record)
+        whole(&shard.record(&name, &stamp(original))?)
     }
 
     /// Keeps what was read from this.
@@ -79,10 +77,8 @@ impl Kept {
         let Some(name) = name(original).filter(|_| all.all(|stat| self.is_settled(stat))) else {
             return;
         };
-        // As text it may come back as the number next to it.
-        let mut kept = record.cost_usd.unwrap_or(f64::NAN).to_le_bytes().to_vec();
-        if serde_json::to_writer(&mut kept, record).is_ok() {
-            self.add(Fresh { name, stamp: stamp(original), record: kept });
+        if let Some(record) = in_parts(record) {
+            self.add(Fresh { name, stamp: stamp(original), record });
         }
     }
 
@@ -162,6 +158,45 @@ impl Kept {
 
     fn path(&self, at: usize) -> Option<PathBuf> {
         Some(self.dir.as_ref()?.join(format!("{at:02x}")))
+    }
+}
+
+/// A record as it is kept. Its two long texts stand before the rest as they are: they are most of it, and are
+/// passed over quicker than they are read. As text its cost may come back as the number next to it.
+fn in_parts(record: &Record) -> Option<Vec<u8>> {
+    let texts = [&record.prompt, &record.last];
+    let size = texts.into_iter().flatten().map(String::len).sum::<usize>();
+    let mut kept = Vec::with_capacity(size + 512);
+    kept.extend(record.cost_usd.unwrap_or(f64::NAN).to_le_bytes());
+    for text in texts {
+        let length = text.as_ref().map_or(Some(NO_TEXT), |text| u32::try_from(text.len()).ok())?;
+        kept.extend(length.to_le_bytes());
+        kept.extend(text.as_deref().unwrap_or_default().as_bytes());
+    }
+    let rest = Record { prompt: None, last: None, ..record.clone() };
+    serde_json::to_writer(&mut kept, &rest).ok()?;
+    Some(kept)
+}
+
+/// The same, put together again.
+fn whole(kept: &[u8]) -> Option<Record> {
+    let (cost, rest) = kept.split_first_chunk()?;
+    let (prompt, rest) = text_in(rest)?;
+    let (last, rest) = text_in(rest)?;
+    let cost_usd = Some(f64::from_le_bytes(*cost)).filter(|cost| !cost.is_nan());
+    let record: Record = serde_json::from_slice(rest).ok()?;
+    Some(Record { prompt, last, cost_usd, ..record })
+}
+
+/// A text behind its length, and what follows it.
+fn text_in(kept: &[u8]) -> Option<(Option<String>, &[u8])> {
+    let (length, rest) = kept.split_first_chunk()?;
+    match u32::from_le_bytes(*length) {
+        NO_TEXT => Some((None, rest)),
+        length => {
+            let (text, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+            Some((Some(str::from_utf8(text).ok()?.to_owned()), rest))
+        }
     }
 }
 
