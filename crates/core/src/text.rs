@@ -34,26 +34,20 @@ pub fn one_line(text: &str) -> String {
         return text.to_owned(); // most are
     }
     let mut line = String::with_capacity(text.len().min(EXCERPT));
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')) {
-        for word in text.split_ascii_whitespace() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        return line;
-    }
-    let mut gap = false;
-    for c in text.chars() {
+    let (mut rest, mut gap) = (text, false);
+    while let Some(c) = rest.chars().next() {
+        let word = rest.bytes().position(|byte| !byte.is_ascii_graphic()).unwrap_or(rest.len());
+        let (taken, left) = rest.split_at(word.max(c.len_utf8()));
         if c.is_whitespace() {
             gap = !line.is_empty();
-        } else if !is_hostile(c) {
+        } else if word > 0 || !is_hostile(c) {
             if gap {
                 line.push(' ');
             }
             gap = false;
-            line.push(c);
+            line.push_str(taken);
         }
+        rest = left;
     }
     line
 }
