@@ -14,6 +14,7 @@ use agentctl_core::{
 use jiff::{SignedDuration, Timestamp};
 use shard::{Fresh, Shard};
 use std::{
+    cell::RefCell,
     fs,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
@@ -68,7 +69,7 @@ impl Kept {
     pub(super) fn recall(&self, original: &Original<'_>) -> Option<Record> {
         let name = name(original)?;
         let shard = self.shard(place(&name))?;
-        whole(&shard.record(&name, &stamp(original))?)
+        in_room(|room| whole(shard.record(&name, &stamp(original), room)?))
     }
 
     /// Keeps what was read from this.
@@ -85,13 +86,16 @@ impl Kept {
     /// What was counted of this file before. One that changed and did not grow was written anew.
     pub(super) fn counted(&self, counting: &Counting<'_>) -> Option<Before> {
         let name = count_name(counting)?;
-        let (stamp, kept) = self.shard(place(&name))?.newest(&name)?;
-        let own = count_stamp(counting, true);
-        let same = stamp == own;
-        let young = stamp == count_stamp(counting, false); // its dates alone do not tell that nothing changed
-        let length = stamp.strip_prefix(&own[..IDENTITY])?.first_chunk()?;
-        let grew = u64::from_le_bytes(*length) < counting.stat.size;
-        (same || young || grew).then_some(Before { same, kept })
+        let shard = self.shard(place(&name))?;
+        in_room(|room| {
+            let (stamp, kept) = shard.newest(&name, room)?;
+            let own = count_stamp(counting, true);
+            let same = stamp == own;
+            let young = stamp == count_stamp(counting, false); // its dates alone do not tell that nothing changed
+            let length = stamp.strip_prefix(&own[..IDENTITY])?.first_chunk()?;
+            let grew = u64::from_le_bytes(*length) < counting.stat.size;
+            (same || young || grew).then(|| Before { same, kept: kept.to_vec() })
+        })
     }
 
     /// Keeps what was counted of it, even if it was touched a moment ago: whoever goes on with that looks at what
@@ -159,6 +163,14 @@ impl Kept {
     fn path(&self, at: usize) -> Option<PathBuf> {
         Some(self.dir.as_ref()?.join(format!("{at:02x}")))
     }
+}
+
+/// Does this with room that the thread has used before: ten thousand entries are read one after the other.
+fn in_room<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    thread_local! {
+        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    ROOM.with_borrow_mut(read)
 }
 
 /// A record as it is kept. Its two long texts stand before the rest as they are: they are most of it, and are

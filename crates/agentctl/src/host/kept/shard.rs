@@ -74,25 +74,34 @@ impl Shard {
     }
 
     /// The record of this name, if it was read under this stamp.
-    pub(super) fn record(&self, name: &[u8], stamp: &[u8]) -> Option<Vec<u8>> {
-        let (own, record) = self.newest(name)?;
+    pub(super) fn record<'r>(
+        &self,
+        name: &[u8],
+        stamp: &[u8],
+        room: &'r mut Vec<u8>,
+    ) -> Option<&'r [u8]> {
+        let (own, record) = self.newest(name, room)?;
         (own == stamp).then_some(record)
     }
 
     /// The stamp and the record of this name, whatever it was read under.
-    pub(super) fn newest(&self, name: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-        let mut entry = self.entry(self.places.get(&sum(name))?)?;
-        let [own, stamp] = lengths_in(&entry)?;
-        let is_it = own == name.len() && entry.get(LENGTHS..)?.starts_with(name);
-        let end = (LENGTHS + own).checked_add(stamp).filter(|end| is_it && *end <= entry.len())?;
-        let record = entry.split_off(end);
-        Some((entry.split_off(LENGTHS + own), record))
+    pub(super) fn newest<'r>(
+        &self,
+        name: &[u8],
+        room: &'r mut Vec<u8>,
+    ) -> Option<(&'r [u8], &'r [u8])> {
+        let entry = self.entry(self.places.get(&sum(name))?, room)?;
+        let [own, stamp] = lengths_in(entry)?;
+        let rest = entry.get(LENGTHS..)?.strip_prefix(name).filter(|_| own == name.len())?;
+        rest.split_at_checked(stamp)
     }
 
-    fn entry(&self, place: &Place) -> Option<Vec<u8>> {
-        let mut entry = vec![0; place.length];
-        self.file.as_ref()?.read_exact_at(&mut entry, place.at).ok()?;
-        (sum(&entry) == place.sum).then_some(entry)
+    /// Read to room that the next one is read to, too.
+    fn entry<'r>(&self, place: &Place, room: &'r mut Vec<u8>) -> Option<&'r [u8]> {
+        room.resize(room.len().max(place.length), 0);
+        let entry = &mut room[..place.length];
+        self.file.as_ref()?.read_exact_at(entry, place.at).ok()?;
+        (sum(entry) == place.sum).then_some(entry)
     }
 
     /// The same with these in place of what it had under their names, the last of each; where that is too
