@@ -17,6 +17,9 @@ pub const LIMIT: usize = 1 << 20;
 const FARTHEST: u64 = 256 << 20;
 const FIRST_STEP: usize = 16 << 10;
 const LAST_STEP: usize = 256 << 10;
+/// From the end most readers want no more than this, and would be given twice as much by steps that double.
+const NEAR: u64 = 256 << 10;
+const NEAR_STEP: usize = 64 << 10;
 /// What a walk leaves for the next one is no larger.
 const ROOMIEST: usize = 768 << 10;
 
@@ -115,7 +118,8 @@ fn walk_back(
             return Ok(()); // cut shorter while we read: what was seen is what there is
         }
         (base, from, unseen) = (base - size as u64, from - size, size);
-        step = (step * 2).min(LAST_STEP);
+        let near = file.size().saturating_sub(base) < NEAR;
+        step = (step * 2).min(if near { NEAR_STEP } else { LAST_STEP });
     }
 }
 

@@ -14,18 +14,19 @@ pub use asked::Teller;
 pub use orphans::orphans;
 
 use crate::{
-    agent::{About, Agent, Listing, Stub},
+    agent::{About, Agent, Depth, Listing, Stub},
     evidence::Holder,
-    host::{Env, Host},
+    host::{Env, Host, Stat},
     ident::ProcKey,
     proof::Source,
 };
 use jiff::Timestamp;
 use live::Live;
 use std::{
+    collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 /// Which sessions to look for besides the live ones.
@@ -89,6 +90,8 @@ pub struct Survey<'a> {
     pub problems: Vec<Problem>,
     /// What may be told from what the host kept.
     pub recalls: Recall,
+    /// Only what a table shows is wanted: no proof of how a session ended.
+    pub brief: bool,
     host: &'a dyn Host,
     blind: Option<String>,
     live: Vec<Live>,
@@ -104,7 +107,12 @@ pub struct Survey<'a> {
     lost: Vec<Lost>,
     /// Stores that were listed: all that asks while a survey is made sees the same.
     listed: Vec<(PathBuf, Arc<Listing>)>,
+    /// Databases of which a session was read: what tells one content of each from another.
+    contents: Mutex<HashMap<PathBuf, Option<Content>>>,
 }
+
+/// A file as it was found, and those by which it is told too.
+type Content = (Stat, Vec<Option<Stat>>);
 
 /// A claim whose process is gone.
 #[derive(PartialEq)]
@@ -123,6 +131,7 @@ impl<'a> Survey<'a> {
             candidates: Vec::new(),
             problems: Vec::new(),
             recalls: Recall::Counts,
+            brief: false,
             host,
             blind: None,
             live: Vec::new(),
@@ -133,6 +142,7 @@ impl<'a> Survey<'a> {
             partial: false,
             lost: Vec::new(),
             listed: Vec::new(),
+            contents: Mutex::default(),
         };
         survey.live = survey.living();
         survey.find_stores(env);
@@ -241,6 +251,30 @@ impl<'a> Survey<'a> {
     pub fn servers(&self, store: &Path) -> Vec<ProcKey> {
         let servers = self.live.iter().filter(|one| one.judged && one.serves() && one.uses(store));
         servers.map(|one| one.key.clone()).collect()
+    }
+
+    /// What a record is told by, as it is now.
+    fn content(&self, stub: &Stub, depth: Depth) -> Option<Content> {
+        // What cannot be looked at is not absent: what is read beside it is of no content that is known.
+        let stat = |path: &PathBuf| match self.host.stat(path) {
+            Err(why) if live::is_absent(&why) => Some(None),
+            stat => stat.ok().map(Some),
+        };
+        let beside = self.agent.told_by(self.host, stub, depth)?;
+        let own = stub.stat.or_else(|| self.host.stat(&stub.path).ok())?;
+        Some((own, beside.iter().map(stat).collect::<Option<_>>()?))
+    }
+
+    /// The same of a file of many sessions, as it was when the first of them was looked at: what is read of it
+    /// later may be newer, and is then kept under dates that it will never have again.
+    fn shared_content(&self, stub: &Stub, depth: Depth) -> Option<Content> {
+        let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = contents.get(&stub.path) {
+            return known.clone();
+        }
+        let found = self.content(stub, depth);
+        contents.insert(stub.path.clone(), found.clone());
+        found
     }
 
     /// A registry may have been copied with its store: one process has one such session.

@@ -5,7 +5,7 @@ use crate::{
     proof::{Rule, Source},
     wire::{Because, Session, StateName, Status},
 };
-use std::{cmp::Reverse, collections::HashMap, path::PathBuf};
+use std::{borrow::Cow, cmp::Reverse, collections::HashMap, path::PathBuf};
 
 /// What a person or a script asked for by a state or a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,10 +256,13 @@ pub fn choose(name: &Name, sessions: Vec<Session>) -> Choice {
 
 /// How much of each id must be shown to tell it from the others, at least `short` characters. Names are
 /// read without regard to case, and so are they told apart here.
-pub fn shortest(ids: &[&str], short: impl Fn(usize) -> usize) -> Vec<usize> {
+pub fn shortest<'a>(ids: &[&'a str], short: impl Fn(usize) -> usize) -> Vec<usize> {
     // The same id twice is one: nothing tells them apart but the directory.
-    let mut order: Vec<(String, &str)> =
-        ids.iter().map(|id| (id.to_ascii_lowercase(), *id)).collect();
+    let lower = |id: &&'a str| match id.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => Cow::Owned(id.to_ascii_lowercase()),
+        false => Cow::Borrowed(*id),
+    };
+    let mut order: Vec<(Cow<'a, str>, &str)> = ids.iter().map(|id| (lower(id), *id)).collect();
     order.sort();
     order.dedup();
     let mut needed: HashMap<&str, usize> = HashMap::new();

@@ -14,6 +14,7 @@ use agentctl_core::{
 use jiff::{SignedDuration, Timestamp};
 use shard::{Fresh, Shard};
 use std::{
+    cell::RefCell,
     fs,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
@@ -30,6 +31,8 @@ const RACY: SignedDuration = SignedDuration::from_secs(3);
 const HELD: usize = 128 << 10;
 /// Of a stamp: device and number, by which a file is known.
 const IDENTITY: usize = 16;
+/// The length of a text that there is none of.
+const NO_TEXT: u32 = u32::MAX;
 /// Nobody writes one file for so long.
 const LEFT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -66,11 +69,7 @@ impl Kept {
     pub(super) fn recall(&self, original: &Original<'_>) -> Option<Record> {
         let name = name(original)?;
         let shard = self.shard(place(&name))?;
-        let kept = shard.record(&name, &stamp(original))?;
-        let (cost, record) = kept.split_first_chunk()?;
-        let mut record: Record = serde_json::from_slice(record).ok()?;
-        record.cost_usd = Some(f64::from_le_bytes(*cost)).filter(|cost| !cost.is_nan());
-        Some(record)
+        in_room(|room| whole(shard.record(&name, &stamp(original), room)?))
     }
 
     /// Keeps what was read from this.
@@ -79,23 +78,24 @@ impl Kept {
         let Some(name) = name(original).filter(|_| all.all(|stat| self.is_settled(stat))) else {
             return;
         };
-        // As text it may come back as the number next to it.
-        let mut kept = record.cost_usd.unwrap_or(f64::NAN).to_le_bytes().to_vec();
-        if serde_json::to_writer(&mut kept, record).is_ok() {
-            self.add(Fresh { name, stamp: stamp(original), record: kept });
+        if let Some(record) = in_parts(record) {
+            self.add(Fresh { name, stamp: stamp(original), record });
         }
     }
 
     /// What was counted of this file before. One that changed and did not grow was written anew.
     pub(super) fn counted(&self, counting: &Counting<'_>) -> Option<Before> {
         let name = count_name(counting)?;
-        let (stamp, kept) = self.shard(place(&name))?.newest(&name)?;
-        let own = count_stamp(counting, true);
-        let same = stamp == own;
-        let young = stamp == count_stamp(counting, false); // its dates alone do not tell that nothing changed
-        let length = stamp.strip_prefix(&own[..IDENTITY])?.first_chunk()?;
-        let grew = u64::from_le_bytes(*length) < counting.stat.size;
-        (same || young || grew).then_some(Before { same, kept })
+        let shard = self.shard(place(&name))?;
+        in_room(|room| {
+            let (stamp, kept) = shard.newest(&name, room)?;
+            let own = count_stamp(counting, true);
+            let same = stamp == own;
+            let young = stamp == count_stamp(counting, false); // its dates alone do not tell that nothing changed
+            let length = stamp.strip_prefix(&own[..IDENTITY])?.first_chunk()?;
+            let grew = u64::from_le_bytes(*length) < counting.stat.size;
+            (same || young || grew).then(|| Before { same, kept: kept.to_vec() })
+        })
     }
 
     /// Keeps what was counted of it, even if it was touched a moment ago: whoever goes on with that looks at what
@@ -162,6 +162,53 @@ impl Kept {
 
     fn path(&self, at: usize) -> Option<PathBuf> {
         Some(self.dir.as_ref()?.join(format!("{at:02x}")))
+    }
+}
+
+/// Does this with room that the thread has used before: ten thousand entries are read one after the other.
+fn in_room<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    thread_local! {
+        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    ROOM.with_borrow_mut(read)
+}
+
+/// A record as it is kept. Its two long texts stand before the rest as they are: they are most of it, and are
+/// passed over quicker than they are read. As text its cost may come back as the number next to it.
+fn in_parts(record: &Record) -> Option<Vec<u8>> {
+    let texts = [&record.prompt, &record.last];
+    let size = texts.into_iter().flatten().map(String::len).sum::<usize>();
+    let mut kept = Vec::with_capacity(size + 512);
+    kept.extend(record.cost_usd.unwrap_or(f64::NAN).to_le_bytes());
+    for text in texts {
+        let length = text.as_ref().map_or(Some(NO_TEXT), |text| u32::try_from(text.len()).ok())?;
+        kept.extend(length.to_le_bytes());
+        kept.extend(text.as_deref().unwrap_or_default().as_bytes());
+    }
+    let rest = Record { prompt: None, last: None, ..record.clone() };
+    serde_json::to_writer(&mut kept, &rest).ok()?;
+    Some(kept)
+}
+
+/// The same, put together again.
+fn whole(kept: &[u8]) -> Option<Record> {
+    let (cost, rest) = kept.split_first_chunk()?;
+    let (prompt, rest) = text_in(rest)?;
+    let (last, rest) = text_in(rest)?;
+    let cost_usd = Some(f64::from_le_bytes(*cost)).filter(|cost| !cost.is_nan());
+    let record: Record = serde_json::from_slice(rest).ok()?;
+    Some(Record { prompt, last, cost_usd, ..record })
+}
+
+/// A text behind its length, and what follows it.
+fn text_in(kept: &[u8]) -> Option<(Option<String>, &[u8])> {
+    let (length, rest) = kept.split_first_chunk()?;
+    match u32::from_le_bytes(*length) {
+        NO_TEXT => Some((None, rest)),
+        length => {
+            let (text, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+            Some((Some(str::from_utf8(text).ok()?.to_owned()), rest))
+        }
     }
 }
 

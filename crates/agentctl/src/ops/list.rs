@@ -10,11 +10,12 @@ use agentctl_core::{
     agents,
     observe::{Candidate, History, Recall, Survey, orphans},
     select::{Filter, Order, Wanted, join_unnamed, sort},
-    wire::{SCHEMA, Session, Sessions, StateName},
+    wire::{Problem, SCHEMA, Session, Sessions, StateName},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
     path::PathBuf,
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -160,21 +161,28 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
         if history != History::Skip && survey.candidates.len() >= MANY {
             survey.recalls = Recall::Records;
         }
+        survey.brief = brief;
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
-        let read = observe::spread(&candidates, |candidate| {
-            let (session, unread) = survey.session(candidate, depth);
-            (if brief { in_brief(session) } else { session }, unread)
+        let unread = Mutex::new(Vec::new());
+        let sessions = observe::in_parts(&candidates, |candidate| {
+            let (session, why) = survey.session(candidate, depth);
+            if let Some(why) = why {
+                unread.lock().unwrap_or_else(PoisonError::into_inner).push(Problem::from(why));
+            }
+            if brief { in_brief(session) } else { session }
         });
-        let (sessions, unread) = observe::parted(read);
+        let unread = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
         let problems = observe::problems(&mut survey, unread);
         (sessions, problems, Timed { agent: agent.card().name, time: began.elapsed() })
     });
     here.host().put_down();
     let answered = seen.late.is_empty();
     let (mut sessions, mut problems, mut times) = (Vec::new(), seen.late, Vec::new());
+    let parts = seen.found.iter().flat_map(|(parts, _, _)| parts);
+    sessions.reserve_exact(parts.map(Vec::len).sum());
     for (found, troubles, time) in seen.found {
         times.push(time);
-        sessions.extend(found);
+        sessions.extend(found.into_iter().flatten());
         problems.extend(troubles);
     }
     join_unnamed(&mut sessions, |session| {
@@ -199,12 +207,17 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
 }
 
 /// Without what no table shows of an ended session: there may be tens of thousands.
-fn in_brief(session: Session) -> Session {
+fn in_brief(mut session: Session) -> Session {
     if session.live || session.state == StateName::Unknown {
         return session;
     }
-    let prompt = session.prompt.filter(|_| session.title.is_none());
-    Session { because: Vec::new(), last: None, prompt, ..session }
+    session.last = None;
+    session.source = None;
+    session.version = None;
+    if session.title.is_some() {
+        session.prompt = None;
+    }
+    session
 }
 
 /// A file may have been touched without a line being written: the newest line decides.

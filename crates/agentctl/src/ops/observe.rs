@@ -195,7 +195,7 @@ pub(super) fn sessions(
 }
 
 /// Sessions, and what of them could not be read.
-pub(super) fn parted(read: Vec<Read>) -> (Vec<Session>, Vec<Problem>) {
+pub(super) fn parted(read: impl IntoIterator<Item = Read>) -> (Vec<Session>, Vec<Problem>) {
     let (sessions, problems): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     (sessions, problems.into_iter().flatten().map(Problem::from).collect())
 }
@@ -203,12 +203,17 @@ pub(super) fn parted(read: Vec<Read>) -> (Vec<Session>, Vec<Problem>) {
 /// Does the same with all of these, over the cores if there are many, and returns what came of each in
 /// their order.
 pub(super) fn spread<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    in_parts(all, work).into_iter().flatten().collect()
+}
+
+/// The same in the parts in which it was done: ten thousand sessions are ten megabytes, and moved only once so.
+pub(super) fn in_parts<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<Vec<R>> {
     let most = all.len() / WORTH_A_THREAD;
     // Who asks how many cores there are has a dozen files of the kernel read.
     let cores = if most < 2 { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
     let threads = cores.min(most);
     if threads < 2 {
-        return all.iter().map(work).collect();
+        return vec![all.iter().map(work).collect()];
     }
     let next = AtomicUsize::new(0);
     let worker = || {
@@ -228,9 +233,7 @@ pub(super) fn spread<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync)
         done
     });
     done.sort_by_key(|(at, _)| *at);
-    let mut in_order = Vec::with_capacity(all.len()); // ten thousand sessions are ten megabytes
-    in_order.extend(done.into_iter().flat_map(|(_, part)| part));
-    in_order
+    done.into_iter().map(|(_, part)| part).collect()
 }
 
 /// What could not be read, each once: many sessions may stand in one file.

@@ -17,8 +17,8 @@ pub(crate) fn table(found: &Budgets, now: Timestamp) -> io::Result<()> {
     if found.budgets.is_empty() {
         return Ok(());
     }
-    let called = |one: &Budget| (one.agent.clone(), Some(one.session_id.clone()), None);
-    let names = words::calls(&found.budgets.iter().map(called).collect::<Vec<_>>());
+    let called = found.budgets.iter().map(|one| (&*one.agent, Some(&*one.session_id), None));
+    let names = words::calls(&called.collect::<Vec<_>>());
     let row = |(budget, name): (&Budget, String)| {
         let then = match (&budget.cancelled_at, budget.crossed.last()) {
             (Some(at), _) => format!("cancelled {}", words::ago(*at, now)),
@@ -34,7 +34,7 @@ pub(crate) fn table(found: &Budgets, now: Timestamp) -> io::Result<()> {
         elastic: &["USED", "CROSSED"],
         spare: &["AGENT"],
     };
-    table.print(screen(), |_, _, cell| cell.to_owned())
+    table.print(screen(), |_, _, cell| cell)
 }
 
 /// What was set or cancelled.

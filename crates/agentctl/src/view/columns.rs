@@ -1,7 +1,9 @@
 //! Rows in columns that fit the terminal.
 
 use super::paint::Paint;
+use agentctl_core::text::is_plain;
 use std::{
+    borrow::Cow,
     env,
     io::{self, BufWriter, IsTerminal, Write},
 };
@@ -27,16 +29,19 @@ impl Table {
     pub(super) fn print(
         mut self,
         screen: Option<usize>,
-        painted: impl Fn(usize, &str, &str) -> String,
+        painted: impl for<'c> Fn(usize, &str, Cow<'c, str>) -> Cow<'c, str>,
     ) -> io::Result<()> {
         let widths = self.fit(screen);
         let paint = Paint::stdout();
         let mut out = BufWriter::new(io::stdout().lock());
-        let head: Vec<String> = self.heads.iter().map(|head| (*head).to_owned()).collect();
-        writeln!(out, "{}", paint.faint(line(&head, &widths, |_, cell| cell).trim_end()))?;
+        let mut text = String::new();
+        line(&mut text, &self.heads, &widths, |_, cell| cell);
+        writeln!(out, "{}", paint.faint(text.trim_end()))?;
         for (number, row) in self.rows.iter().enumerate() {
-            let painted = |at: usize, cell: String| painted(number, self.heads[at], &cell);
-            writeln!(out, "{}", line(row, &widths, painted).trim_end())?;
+            text.clear();
+            line(&mut text, row, &widths, |at, cell| painted(number, self.heads[at], cell));
+            out.write_all(text.trim_end().as_bytes())?;
+            out.write_all(b"\n")?;
         }
         out.flush()
     }
@@ -101,10 +106,15 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
 }
 
-fn line(cells: &[String], widths: &[usize], paint: impl Fn(usize, String) -> String) -> String {
-    let mut line = String::new();
+/// Adds cells to a line.
+fn line<'c, C: AsRef<str>>(
+    line: &mut String,
+    cells: &'c [C],
+    widths: &[usize],
+    paint: impl Fn(usize, Cow<'c, str>) -> Cow<'c, str>,
+) {
     for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let cell = cut(cell, *width);
+        let cell = cut(cell.as_ref(), *width);
         // Nothing stands behind the last one, and it may be long.
         let is_last = at + 1 == cells.len();
         let pad = if is_last { 0 } else { width.saturating_sub(self::width(&cell)) };
@@ -114,27 +124,26 @@ fn line(cells: &[String], widths: &[usize], paint: impl Fn(usize, String) -> Str
         line.push_str(&paint(at, cell));
         line.extend(std::iter::repeat_n(' ', pad));
     }
-    line
 }
 
 /// How many columns a text takes. Most are plain, and then that is how long they are.
 fn width(text: &str) -> usize {
-    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    match is_plain(text) {
         true => text.len(),
         false => text.width(),
     }
 }
 
 /// The text, with `…` in place of what does not fit.
-fn cut(text: &str, width: usize) -> String {
+fn cut(text: &str, width: usize) -> Cow<'_, str> {
     if self::width(text) <= width {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     // Characters join: only the width of the whole beginning counts.
     let fits = |end: &usize| text[..*end].width() < width;
     let ends = text.char_indices().map(|(at, _)| at);
     let end = ends.take_while(fits).last().unwrap_or(0);
-    format!("{}…", &text[..end])
+    Cow::Owned(format!("{}…", &text[..end]))
 }
 
 /// Width of the terminal; `None` where output goes elsewhere and nothing need be cut.

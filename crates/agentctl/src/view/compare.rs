@@ -29,9 +29,9 @@ pub(crate) fn table(found: &Comparison) -> io::Result<()> {
     };
     let paint = Paint::stdout();
     table.print(screen(), |at, head, cell| match head {
-        "ID" => paint.name(cell),
-        "STATE" => paint.state(found.rows[at].session.state, cell),
-        _ => cell.to_owned(),
+        "ID" => paint.name(&cell).into(),
+        "STATE" => paint.state(found.rows[at].session.state, &cell).into(),
+        _ => cell,
     })?;
     for one in &found.rows {
         let notes = one.changes.as_ref().map(super::diff::notes).unwrap_or_default();

@@ -23,7 +23,7 @@ pub(crate) fn table(found: &Fuses, now: Timestamp) -> io::Result<()> {
         elastic: &["TARGET", "FIRES", "DOES", "LABEL"],
         spare: &["LABEL"],
     };
-    table.print(screen(), |_, _, cell| cell.to_owned())
+    table.print(screen(), |_, _, cell| cell)
 }
 
 /// What was set, put off or cancelled.

@@ -1,6 +1,6 @@
 //! JSON that is safe to look at: what could steer a terminal is escaped, and reads back the same.
 
-use agentctl_core::text::is_hostile;
+use agentctl_core::text::{is_hostile, is_plain};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
@@ -108,6 +108,9 @@ impl<F: Formatter> Formatter for Safe<F> {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
+        if is_plain(fragment) {
+            return writer.write_all(fragment.as_bytes());
+        }
         let mut plain = 0;
         for (at, hostile) in fragment.char_indices().filter(|(_, c)| is_hostile(*c)) {
             writer.write_all(&fragment.as_bytes()[plain..at])?;

@@ -22,7 +22,7 @@ pub(crate) fn table(found: &Locks, now: Timestamp) -> io::Result<()> {
         elastic: &["DIRECTORY", "LOCKED BY", "REASON"],
         spare: &[],
     };
-    table.print(screen(), |_, _, cell| cell.to_owned())
+    table.print(screen(), |_, _, cell| cell)
 }
 
 /// What was locked or unlocked.

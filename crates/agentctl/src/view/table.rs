@@ -37,10 +37,11 @@ pub(crate) fn sessions(found: &Sessions, columns: &Columns, now: Timestamp) -> i
     let paint = Paint::stdout();
     let screen = screen().filter(|_| !columns.wide);
     table.print(screen, |at, head, cell| match head {
-        "ID" => paint.name(cell),
-        "STATE" => paint.state(sessions[at].state, cell),
-        "UPDATED" | "STARTED" => paint.faint(cell),
-        _ => cell.to_owned(),
+        _ if !paint.is_on() => cell,
+        "ID" => paint.name(&cell).into(),
+        "STATE" => paint.state(sessions[at].state, &cell).into(),
+        "UPDATED" | "STARTED" => paint.faint(&cell).into(),
+        _ => cell,
     })
 }
 
@@ -48,10 +49,9 @@ pub(crate) fn sessions(found: &Sessions, columns: &Columns, now: Timestamp) -> i
 fn families(sessions: &[Session]) -> Vec<&Session> {
     let mut children: HashMap<&str, Vec<usize>> = HashMap::new();
     let known: HashSet<&str> = sessions.iter().filter_map(|one| one.id.as_deref()).collect();
-    let parent = |one: &Session| one.parent.clone().filter(|id| known.contains(id.as_str()));
     let mut roots = Vec::new();
     for (at, one) in sessions.iter().enumerate() {
-        match one.parent.as_deref().filter(|_| parent(one).is_some()) {
+        match one.parent.as_deref().filter(|id| known.contains(id)) {
             Some(id) => children.entry(id).or_default().push(at),
             None => roots.push(at),
         }

@@ -28,7 +28,7 @@ pub(crate) fn table(found: &Webhooks) -> io::Result<()> {
         elastic: &["WHERE", "TOLD OF"],
         spare: &["FORMAT", "SIGNED"],
     };
-    table.print(screen(), |_, _, cell| cell.to_owned())?;
+    table.print(screen(), |_, _, cell| cell)?;
     let mut out = io::stdout().lock();
     found.webhooks.iter().try_for_each(|hook| wrong(&mut out, hook))
 }

@@ -8,7 +8,7 @@ use agentctl_core::{
     wire::{Session, StateName},
 };
 use jiff::Timestamp;
-use std::{env, path::Path};
+use std::{env, ffi::OsString, path::Path, sync::LazyLock};
 
 const FUTURE: &str = "in the future";
 
@@ -64,17 +64,20 @@ pub(super) fn state(session: &Session) -> String {
 }
 
 /// What each session is called: as much of its id as tells it apart, or its process.
-pub(super) fn names(sessions: &[&Session]) -> Vec<String> {
-    let called = |one: &&Session| (one.agent.clone(), one.id.clone(), one.pid);
+pub(super) fn names<'s>(sessions: &[&'s Session]) -> Vec<String> {
+    let called = |one: &&'s Session| (one.agent.as_str(), one.id.as_deref(), one.pid);
     calls(&sessions.iter().map(called).collect::<Vec<_>>())
 }
 
+/// An agent, an id and a process.
+pub(super) type Called<'a> = (&'a str, Option<&'a str>, Option<u32>);
+
 /// The same of agents, ids and processes.
-pub(super) fn calls(all: &[(String, Option<String>, Option<u32>)]) -> Vec<String> {
-    let ids: Vec<&str> = all.iter().map(|(_, id, _)| id.as_deref().unwrap_or_default()).collect();
-    let short = |at: usize| agents::named(&all[at].0).map_or(8, |agent| agent.card().short);
+pub(super) fn calls(all: &[Called<'_>]) -> Vec<String> {
+    let ids: Vec<&str> = all.iter().map(|(_, id, _)| id.unwrap_or_default()).collect();
+    let short = |at: usize| agents::named(all[at].0).map_or(8, |agent| agent.card().short);
     let lengths = shortest(&ids, short);
-    let short = |((_, id, pid), length): (&(_, Option<String>, _), usize)| match id {
+    let short = |((_, id, pid), length): (&Called<'_>, usize)| match id {
         Some(id) => one_line(id.get(..length).unwrap_or(id)),
         None => call(None, *pid),
     };
@@ -98,8 +101,10 @@ pub(super) fn call(id: Option<&str>, pid: Option<u32>) -> String {
 /// A directory, with the home directory as `~`.
 pub(super) fn directory(path: Option<&Path>) -> String {
     let Some(path) = path else { return "-".to_owned() };
-    let home = env::var_os("HOME").filter(|home| !home.is_empty());
-    let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    // Asked once: an answer has ten thousand directories.
+    static HOME: LazyLock<Option<OsString>> =
+        LazyLock::new(|| env::var_os("HOME").filter(|home| !home.is_empty()));
+    let below = HOME.as_ref().and_then(|home| path.strip_prefix(home).ok());
     one_line(&match below {
         Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
         Some(below) => format!("~/{}", below.display()),
@@ -162,8 +167,7 @@ mod tests {
         fn nothing_hostile_is_shown() {
             let run = |bytes: &[u8]| {
                 let text = String::from_utf8_lossy(bytes).into_owned();
-                let agent = |id: &str| ("codex".to_owned(), Some(id.to_owned()), None);
-                let mut shown = calls(&[agent(&text), agent("s")]);
+                let mut shown = calls(&[("codex", Some(&text), None), ("codex", Some("s"), None)]);
                 shown.extend([call(Some(&text), None), directory(Some(Path::new(&text)))]);
                 for shown in shown {
                     assert!(!shown.contains(is_hostile), "{shown:?}");

@@ -8,7 +8,7 @@ use super::{
 use crate::error::{Error, Kind};
 use agentctl_core::{
     text::one_line,
-    wire::{AtWork, CleanProof, Cleaned, Cleaning, Verdict, Worktree, Worktrees},
+    wire::{CleanProof, Cleaned, Cleaning, Verdict, Worktree, Worktrees},
 };
 use std::{
     cmp::Reverse,
@@ -21,8 +21,8 @@ const HEADS: [&str; 8] =
 /// One line for each worktree.
 pub(crate) fn table(found: &Worktrees) -> io::Result<()> {
     let all = found.worktrees.iter().flat_map(|tree| &tree.sessions);
-    let called = |one: &AtWork| (one.agent.clone(), one.id.clone(), one.pid);
-    let mut names = words::calls(&all.map(called).collect::<Vec<_>>()).into_iter();
+    let called = all.map(|one| (one.agent.as_str(), one.id.as_deref(), one.pid));
+    let mut names = words::calls(&called.collect::<Vec<_>>()).into_iter();
     let rows = found.worktrees.iter().map(|tree| {
         let names: Vec<String> = names.by_ref().take(tree.sessions.len()).collect();
         row(tree, &names).to_vec()
@@ -33,7 +33,7 @@ pub(crate) fn table(found: &Worktrees) -> io::Result<()> {
         elastic: &["DIRECTORY", "BRANCH", "SESSION", "MARKS"],
         spare: &["MARKS", "UNTRACKED", "UNPUSHED"],
     };
-    table.print(screen(), |_, _, cell| cell.to_owned())
+    table.print(screen(), |_, _, cell| cell)
 }
 
 fn row(tree: &Worktree, names: &[String]) -> [String; 8] {

@@ -6,7 +6,9 @@ use crate::{
 };
 use jiff::Timestamp;
 use memchr::memmem::Finder;
-use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::{Map, Value};
 use std::{
     fmt,
@@ -64,15 +66,18 @@ pub(super) enum Pick {
     Within(&'static str, &'static [Pick]),
     /// These of each object in the array in this field.
     Each(&'static str, &'static [Pick]),
+    /// All of what is in this field.
+    Whole(&'static str),
 }
 
 impl Pick {
     /// The field that it names, and what is picked from what is there.
     fn of(&self) -> (&'static str, Picked) {
         match self {
-            Self::Field(name) => (name, Picked { picks: &[], each: false }),
-            Self::Within(name, picks) => (name, Picked { picks, each: false }),
-            Self::Each(name, picks) => (name, Picked { picks, each: true }),
+            Self::Field(name) => (name, Picked::of(&[])),
+            Self::Within(name, picks) => (name, Picked::of(picks)),
+            Self::Each(name, picks) => (name, Picked { picks, from: From::Each }),
+            Self::Whole(name) => (name, Picked { picks: &[], from: From::All }),
         }
     }
 }
@@ -82,7 +87,7 @@ impl Pick {
 pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
     let mut reader =
         serde_json::Deserializer::from_reader(BufReader::with_capacity(64 << 10, stream));
-    Picked { picks, each: false }.deserialize(&mut reader).unwrap_or_default()
+    Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
 }
 
 /// The picked fields of a line, where nothing else of it is wanted. What [`line()`] mends, or cannot
@@ -92,7 +97,7 @@ pub(super) fn parts(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) -
         Body::Huge(_) => Value::Null,
         Body::Whole(bytes) => {
             let mut reader = serde_json::Deserializer::from_slice(bytes);
-            Picked { picks, each: false }.deserialize(&mut reader).unwrap_or_default()
+            Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
         }
     };
     match light.is_object() {
@@ -105,8 +110,22 @@ pub(super) fn parts(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) -
 /// where it is no object, or not all of one.
 pub(super) fn light(line: &[u8], picks: &'static [Pick]) -> Value {
     let mut reader = serde_json::Deserializer::from_slice(line);
-    let value = Picked { picks, each: false }.deserialize(&mut reader).unwrap_or_default();
+    let value = Picked::of(picks).deserialize(&mut reader).unwrap_or_default();
     if reader.end().is_ok() { value } else { Value::Null }
+}
+
+/// The picked fields of a line where it can be held and is sound, else these few as [`line()`] reads them.
+pub(super) fn chosen(
+    file: &dyn Bytes,
+    line: &Line<'_>,
+    picks: &'static [Pick],
+    few: &'static [Pick],
+) -> Value {
+    let light = match line.body {
+        Body::Huge(_) => Value::Null,
+        Body::Whole(bytes) => light(bytes, picks),
+    };
+    if light.is_object() { light } else { self::line(file, line, few) }
 }
 
 /// A line as an object: all of it where that can be held, else the picked fields.
@@ -136,17 +155,37 @@ pub(super) fn first<T>(file: &dyn Bytes, ask: impl Fn(&Value) -> Option<T>) -> O
     answer
 }
 
-/// What is picked of a value: of itself if it is an object, or of each object in it.
+/// What is picked of a value.
 struct Picked {
     picks: &'static [Pick],
-    each: bool,
+    from: From,
+}
+
+/// What it is picked from.
+#[derive(PartialEq)]
+enum From {
+    /// The value itself, if it is an object.
+    Itself,
+    /// Each object in it.
+    Each,
+    /// Nothing is left out.
+    All,
+}
+
+impl Picked {
+    fn of(picks: &'static [Pick]) -> Self {
+        Self { picks, from: From::Itself }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Picked {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
-        from.deserialize_any(self)
+        match self.from {
+            From::All => Value::deserialize(from),
+            From::Itself | From::Each => from.deserialize_any(self),
+        }
     }
 }
 
@@ -158,7 +197,7 @@ impl<'de> Visitor<'de> for Picked {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let picks = if self.each { &[] } else { self.picks };
+        let picks = if self.from == From::Each { &[] } else { self.picks };
         let mut object = Map::new();
         while let Some(pick) = map.next_key_seed(Chosen(picks))? {
             match pick {
@@ -174,12 +213,12 @@ impl<'de> Visitor<'de> for Picked {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        if !self.each {
+        if self.from != From::Each {
             while seq.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(Value::Null);
         }
         let mut all = Vec::new();
-        while let Some(one) = seq.next_element_seed(Self { picks: self.picks, each: false })? {
+        while let Some(one) = seq.next_element_seed(Self::of(self.picks))? {
             all.push(one);
         }
         Ok(Value::Array(all))

@@ -3,7 +3,7 @@
 use super::{Candidate, History, Live, Problem, Recall, Survey, live::is_absent};
 use crate::{
     agent::{Depth, Stub},
-    derive::derive,
+    derive::{State, derive},
     evidence::{
         Ending, Evidence, Ground, Holder, Pending, Reading, Record, Role, Suspect, Tool, Turn,
     },
@@ -149,7 +149,10 @@ impl Survey<'_> {
         let path = candidate.stub.as_ref().map_or(&candidate.store, |stub| &stub.path);
         let path = Some(path.clone());
         let problem = why.map(|why| Problem { agent: self.agent.card().name, path, why });
-        let verdict = derive(&seen);
+        let mut verdict = derive(&seen);
+        if self.brief && !verdict.live && !matches!(verdict.state, State::Unknown(_)) {
+            verdict.because.clear(); // not even worded
+        }
         let around = Around {
             host: self.host.machine().to_owned(),
             source: candidate.stub.as_ref().map(|stub| stub.path.clone()),
@@ -300,19 +303,12 @@ impl Survey<'_> {
 
     /// What a record is told by, where that can be said and it pays to ask what was read of it before.
     fn original<'s>(&self, stub: &'s Stub, depth: Depth) -> Option<Original<'s>> {
-        // What cannot be looked at is not absent: what is read beside it is of no content that is known.
-        let stat = |path: &PathBuf| match self.host.stat(path) {
-            Err(why) if is_absent(&why) => Some(None),
-            stat => stat.ok().map(Some),
-        };
-        let told_by = || self.agent.told_by(self.host, stub, depth);
-        let beside = match self.recalls {
-            Recall::Counts => None,
-            Recall::Records => told_by(),
+        let (stat, beside) = match (self.recalls, stub.stat) {
+            (Recall::Counts, _) => None,
+            (Recall::Records, Some(_)) => self.content(stub, depth),
+            (Recall::Records, None) => self.shared_content(stub, depth),
         }?;
-        let own = stub.stat.or_else(|| self.host.stat(&stub.path).ok())?;
-        let beside = beside.iter().map(stat).collect::<Option<_>>()?;
-        Some(Original { agent: self.agent.card().name, depth, stub, stat: own, beside })
+        Some(Original { agent: self.agent.card().name, depth, stub, stat, beside })
     }
 
     /// What shows that a record could not be read: nothing, where it could and was not understood.

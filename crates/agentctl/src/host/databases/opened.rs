@@ -1,6 +1,6 @@
 //! How a file of another program is opened, and how long that stays true.
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{
     ffi::OsString,
     fs::{self, Metadata},
@@ -160,6 +160,8 @@ fn at(db: &Path, mode: &str, flags: OpenFlags) -> io::Result<Connection> {
     let open = || {
         let database = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
         database.busy_timeout(PATIENCE)?;
+        // Else a question that was put before is thought over for each argument: as long as the answer takes.
+        database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(database)
     };
     open().map_err(|why: rusqlite::Error| io::Error::other(why))

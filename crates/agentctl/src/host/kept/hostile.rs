@@ -25,7 +25,10 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn told(path: &Path, name: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    Shard::open(path).ok()?.newest(name)
+    let mut room = Vec::new();
+    let shard = Shard::open(path).ok()?;
+    let (stamp, entry) = shard.newest(name, &mut room)?;
+    Some((stamp.to_vec(), entry.to_vec()))
 }
 
 fn look(bytes: &[u8]) {

@@ -74,25 +74,34 @@ impl Shard {
     }
 
     /// The record of this name, if it was read under this stamp.
-    pub(super) fn record(&self, name: &[u8], stamp: &[u8]) -> Option<Vec<u8>> {
-        let (own, record) = self.newest(name)?;
+    pub(super) fn record<'r>(
+        &self,
+        name: &[u8],
+        stamp: &[u8],
+        room: &'r mut Vec<u8>,
+    ) -> Option<&'r [u8]> {
+        let (own, record) = self.newest(name, room)?;
         (own == stamp).then_some(record)
     }
 
     /// The stamp and the record of this name, whatever it was read under.
-    pub(super) fn newest(&self, name: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-        let mut entry = self.entry(self.places.get(&sum(name))?)?;
-        let [own, stamp] = lengths_in(&entry)?;
-        let is_it = own == name.len() && entry.get(LENGTHS..)?.starts_with(name);
-        let end = (LENGTHS + own).checked_add(stamp).filter(|end| is_it && *end <= entry.len())?;
-        let record = entry.split_off(end);
-        Some((entry.split_off(LENGTHS + own), record))
+    pub(super) fn newest<'r>(
+        &self,
+        name: &[u8],
+        room: &'r mut Vec<u8>,
+    ) -> Option<(&'r [u8], &'r [u8])> {
+        let entry = self.entry(self.places.get(&sum(name))?, room)?;
+        let [own, stamp] = lengths_in(entry)?;
+        let rest = entry.get(LENGTHS..)?.strip_prefix(name).filter(|_| own == name.len())?;
+        rest.split_at_checked(stamp)
     }
 
-    fn entry(&self, place: &Place) -> Option<Vec<u8>> {
-        let mut entry = vec![0; place.length];
-        self.file.as_ref()?.read_exact_at(&mut entry, place.at).ok()?;
-        (sum(&entry) == place.sum).then_some(entry)
+    /// Read to room that the next one is read to, too.
+    fn entry<'r>(&self, place: &Place, room: &'r mut Vec<u8>) -> Option<&'r [u8]> {
+        room.resize(room.len().max(place.length), 0);
+        let entry = &mut room[..place.length];
+        self.file.as_ref()?.read_exact_at(entry, place.at).ok()?;
+        (sum(entry) == place.sum).then_some(entry)
     }
 
     /// The same with these in place of what it had under their names, the last of each; where that is too
@@ -103,38 +112,49 @@ impl Shard {
         let places = fresh.iter().enumerate().map(|(at, one)| (sum(&one.name), at));
         let last: HashMap<u64, usize> = places.collect();
         for (at, Fresh { name, stamp, record }) in fresh.into_iter().enumerate() {
-            let lengths = lengths_of(&name, &stamp);
             if last.get(&sum(&name)) == Some(&at) {
-                draft.add(sum(&name), &[&lengths, &name, &stamp, &record]);
+                let entry = [&lengths_of(&name, &stamp), &*name, &stamp, &record].concat();
+                draft.add(sum(&name), sum(&entry), &entry);
             }
         }
+        let older = self.text().unwrap_or_default();
         for (name, place) in self.places.iter().filter(|(name, _)| !last.contains_key(name)) {
-            if let Some(entry) = self.entry(place) {
-                draft.add(*name, &[&entry]);
+            let from = usize::try_from(place.at).unwrap_or(usize::MAX);
+            if let Some(entry) = older.get(from..from.saturating_add(place.length)) {
+                draft.add(*name, place.sum, entry); // whoever asks for it finds out what it is worth
             }
         }
         draft
+    }
+
+    /// All of the file, as long as it was when it was opened.
+    fn text(&self) -> Option<Vec<u8>> {
+        let end = |place: &Place| place.at.saturating_add(place.length as u64);
+        let end = self.places.values().map(end).max().unwrap_or(0).min(MOST as u64);
+        let mut text = vec![0; usize::try_from(end).ok()?];
+        self.file.as_ref()?.read_exact_at(&mut text, 0).ok()?;
+        Some(text)
     }
 }
 
 /// Entries that are to become a file.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    /// The sum of each name, and where its entry ends.
-    ends: Vec<(u64, usize)>,
+    /// The sums of each name and of its entry, and where that ends.
+    ends: Vec<(u64, u64, usize)>,
     entries: Vec<u8>,
 }
 
 impl Draft {
-    fn add(&mut self, name: u64, parts: &[&[u8]]) {
-        let size = parts.iter().map(|part| part.len()).sum::<usize>();
+    fn add(&mut self, name: u64, sum: u64, entry: &[u8]) {
+        let size = entry.len();
         let places = (self.ends.len() + 1) * PLACE;
         let whole = HEAD.len() + FRAME + places + self.entries.len() + size;
         if size > LONGEST || whole > MOST {
             return;
         }
-        parts.iter().for_each(|part| self.entries.extend_from_slice(part));
-        self.ends.push((name, self.entries.len()));
+        self.entries.extend_from_slice(entry);
+        self.ends.push((name, sum, self.entries.len()));
     }
 
     /// As a file, whole or not at all.
@@ -142,9 +162,8 @@ impl Draft {
         let before = HEAD.len() + FRAME + self.ends.len() * PLACE;
         let mut index = Vec::with_capacity(self.ends.len() * PLACE);
         let mut from = 0;
-        for (name, end) in &self.ends {
-            let entry = &self.entries[from..*end];
-            for number in [*name, sum(entry), (before + from) as u64, entry.len() as u64] {
+        for (name, sum, end) in &self.ends {
+            for number in [*name, *sum, (before + from) as u64, (end - from) as u64] {
                 index.extend(number.to_le_bytes());
             }
             from = *end;

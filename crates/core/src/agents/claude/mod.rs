@@ -7,6 +7,7 @@ mod fork;
 mod known;
 mod launch;
 mod messages;
+mod picks;
 mod registry;
 mod store;
 mod transcript;

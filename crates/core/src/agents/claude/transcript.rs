@@ -2,9 +2,10 @@
 //!
 //! Lines branch, repeat and come torn; only file order is relied on. See `docs/agents/claude-code.md`.
 
+use super::picks::{ASKING, BESIDE, DECISIVE, READ};
 use crate::{
     agent::Stub,
-    agents::json::{self, Pick},
+    agents::json,
     evidence::{Ending, Pending, Record, Turn},
     host::{Bytes, Host},
     lines::{self, Body, Flow, Line},
@@ -40,7 +41,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     }
     let mut head = Head::default();
     lines::head(&*file, HEAD, &mut |line| {
-        head.newer(&json::line(&*file, line, DECISIVE), line.size());
+        head.newer(&json::chosen(&*file, line, READ, DECISIVE), line.size());
         head.is_full()
     })?;
     let turn = tail.turn();
@@ -184,7 +185,7 @@ impl<'a> Tail<'a> {
         };
         match json::text(&light, "type") {
             Some(_) => light,
-            None => json::line(file, line, DECISIVE),
+            None => json::chosen(file, line, READ, DECISIVE),
         }
     }
 
@@ -398,50 +399,6 @@ impl Head {
         self.prompt = self.prompt.take().or(prompt);
     }
 }
-
-/// What a line tells that belongs to no turn which is still looked for.
-static BESIDE: &[Pick] = &[
-    Pick::Field("type"),
-    Pick::Field("uuid"),
-    Pick::Field("timestamp"),
-    Pick::Field("gitBranch"),
-    Pick::Field("version"),
-    Pick::Field("customTitle"),
-    Pick::Field("aiTitle"),
-];
-
-/// The same, and what such a line asked or answered.
-static ASKING: &[Pick] = &[
-    Pick::Field("type"),
-    Pick::Field("uuid"),
-    Pick::Field("timestamp"),
-    Pick::Field("gitBranch"),
-    Pick::Field("version"),
-    Pick::Field("customTitle"),
-    Pick::Field("aiTitle"),
-    Pick::Within("message", &[Pick::Each("content", CALLS)]),
-];
-
-static CALLS: &[Pick] =
-    &[Pick::Field("type"), Pick::Field("name"), Pick::Field("id"), Pick::Field("tool_use_id")];
-
-/// The few fields that decide a turn, of a line that is too long or too strange to hold.
-static DECISIVE: &[Pick] = &[
-    Pick::Field("type"),
-    Pick::Field("uuid"),
-    Pick::Field("timestamp"),
-    Pick::Field("cwd"),
-    Pick::Field("isMeta"),
-    Pick::Field("isSidechain"),
-    Pick::Field("isCompactSummary"),
-    Pick::Field("isApiErrorMessage"),
-    Pick::Field("apiErrorStatus"),
-    Pick::Field("error"),
-    Pick::Field("gitBranch"),
-    Pick::Field("version"),
-    Pick::Within("attachment", &[Pick::Field("type")]),
-    Pick::Within("message", &[Pick::Field("model"), Pick::Field("stop_reason")]),
-];
 
 #[cfg(test)]
 mod tests {

@@ -51,7 +51,8 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let mut head = Head::default();
     lines::head(&*file, HEAD, &mut |line| {
         if let Body::Whole(bytes) = line.body {
-            head.newer(&json::object(bytes));
+            let read = json::light(bytes, READ);
+            head.newer(&if read.is_object() { read } else { json::object(bytes) });
         }
         head.prompt.is_some()
     })?;
@@ -168,7 +169,7 @@ impl<'a> Tail<'a> {
         {
             return;
         }
-        let value = json::line(file, line, DECISIVE);
+        let value = json::chosen(file, line, READ, DECISIVE);
         self.understood |= json::text(&value, "type").is_some();
         self.strange |= !self.understood;
         let at = json::time(&value, "timestamp");
@@ -340,6 +341,46 @@ impl Head {
         }
     }
 }
+
+/// All that is read of a line. The rest of it, what tools printed above all, is passed over.
+static READ: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("timestamp"),
+    Pick::Within(
+        "payload",
+        &[
+            Pick::Field("type"),
+            Pick::Field("call_id"),
+            Pick::Field("name"),
+            Pick::Field("cwd"),
+            Pick::Field("model"),
+            Pick::Field("approval_policy"),
+            Pick::Field("message"),
+            Pick::Field("last_agent_message"),
+            Pick::Field("timestamp"),
+            Pick::Field("cli_version"),
+            Pick::Field("parent_thread_id"),
+            Pick::Field("forked_from_id"),
+            Pick::Whole("error"),
+            Pick::Within("thread_token_usage", USAGE),
+            Pick::Within("info", &[Pick::Within("total_token_usage", USAGE)]),
+            Pick::Within("git", &[Pick::Field("branch")]),
+            Pick::Within("source", &[Pick::Within("subagent", SPAWNED)]),
+            Pick::Within("item", &[Pick::Field("type"), Pick::Each("content", TEXT)]),
+        ],
+    ),
+];
+
+static USAGE: &[Pick] = &[
+    Pick::Field("input_tokens"),
+    Pick::Field("output_tokens"),
+    Pick::Field("cached_input_tokens"),
+    Pick::Field("cache_write_input_tokens"),
+];
+
+static SPAWNED: &[Pick] = &[Pick::Within("thread_spawn", &[Pick::Field("parent_thread_id")])];
+
+static TEXT: &[Pick] = &[Pick::Field("text")];
 
 /// The few fields that decide a turn, of a line that is too long or too strange to hold.
 static DECISIVE: &[Pick] = &[

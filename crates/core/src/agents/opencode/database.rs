@@ -192,13 +192,14 @@ impl Asked<'_> {
 
     /// The newest message with its parts, and a query that shows what decides of it.
     fn newest(&self) -> io::Result<Option<Said>> {
-        let pick = format!(
-            "from message where session_id = {} order by time_created desc, id desc limit 1",
-            quoted(self.id)
-        );
+        let pick = |id: &str| {
+            format!(
+                "from message where session_id = {id} order by time_created desc, id desc limit 1"
+            )
+        };
         let decides =
             "json_extract(data, '$.role', '$.finish', '$.error.name', '$.time.completed')";
-        let rows = self.host.rows(self.db, &format!("select id, data, {decides} {pick}"), &[])?;
+        let rows = self.rows(&format!("select id, data, {decides} {}", pick("?1")))?;
         let Some([id, said, shows]) = rows.first().map(Vec::as_slice) else { return Ok(None) };
         let parts = "select data from part where message_id = ?1 order by id";
         let parts = self.host.rows(self.db, parts, std::slice::from_ref(id))?;
@@ -207,7 +208,7 @@ impl Asked<'_> {
             parts: parts.iter().filter_map(|row| Some(body(row.first()?))).collect(),
             source: Source::Row {
                 path: self.db.to_owned(),
-                query: format!("select {decides} {pick}"),
+                query: format!("select {decides} {}", pick(&quoted(self.id))),
                 shows: shows.text().unwrap_or_default().to_owned(),
             },
         }))
