@@ -14,6 +14,15 @@ use std::{
     sync::Arc,
 };
 
+/// A session that a process may have written.
+struct Written {
+    store: PathBuf,
+    stub: Stub,
+    record: Record,
+    /// Nothing speaks against it.
+    joins: bool,
+}
+
 impl Survey<'_> {
     /// Sessions that a process's own arguments name, or the environment of its tools.
     pub(super) fn named(&mut self, store: &Path) {
@@ -175,25 +184,24 @@ impl Survey<'_> {
             let listing = self.agent.list_of(self.host, store, cwd)?.ok()?;
             Some((store.clone(), Arc::new(listing)))
         };
+        let near = stores.iter().map(near).collect::<Option<Vec<_>>>().unwrap_or_default();
+        let mut found = self.written_by(process, &near)?;
         // A session whose folder is called otherwise than its agent calls it was moved there: only where its own has none.
-        let near: Option<Vec<_>> = stores.iter().map(near).collect();
-        if let Some(found) = near.and_then(|near| self.only_of(process, &near)) {
-            return Some(found);
+        if found.is_empty() {
+            let all = |store: PathBuf| Some((store.clone(), self.listing(&store).ok()?));
+            let all = stores.into_iter().map(all).collect::<Option<Vec<_>>>()?;
+            found = self.written_by(process, &all)?;
         }
-        let mut all = Vec::new();
-        for store in stores {
-            let listing = self.listing(&store).ok()?;
-            all.push((store, listing));
-        }
-        self.only_of(process, &all)
+        let Written { store, stub, record, joins } = found.pop().filter(|_| found.is_empty())?;
+        (joins && !self.may_be_served(&store, &stub, &record)).then_some((store, stub))
     }
 
-    /// The same among what was listed.
-    fn only_of(
+    /// What the process may have written of what was listed.
+    fn written_by(
         &self,
         process: &Live,
         listed: &[(PathBuf, Arc<Listing>)],
-    ) -> Option<(PathBuf, Stub)> {
+    ) -> Option<Vec<Written>> {
         let mut found = Vec::new();
         // Some hosts tell starts to the second only: it may have begun after the last write.
         let table = self.host.table().ok()?;
@@ -211,18 +219,18 @@ impl Survey<'_> {
                     && !self.is_another_s(stub, &record, process);
                 let there = record.cwd.as_ref().map(|cwd| self.host.resolve(cwd));
                 if there.is_none() || there.as_deref() == process.works_in() {
-                    found.push((store.clone(), stub.clone(), record, joins));
+                    let (store, stub) = (store.clone(), stub.clone());
+                    found.push(Written { store, stub, record, joins });
                 }
             }
         }
         let held =
             |stub: &Stub| self.candidates.iter().any(|other| other.is_of(stub) && other.is_held());
-        found.retain(|(_, stub, ..)| !held(stub));
-        let ids: Vec<String> = found.iter().map(|(_, stub, ..)| stub.id.clone()).collect();
+        found.retain(|one| !held(&one.stub));
+        let ids: Vec<String> = found.iter().map(|one| one.stub.id.clone()).collect();
         // Whoever holds a session holds those it spawned: they are no second answer.
-        found.retain(|(_, _, record, _)| record.parent.as_ref().is_none_or(|id| !ids.contains(id)));
-        let (store, stub, record, joins) = found.pop().filter(|_| found.is_empty())?;
-        (joins && !self.may_be_served(&store, &stub, &record)).then_some((store, stub))
+        found.retain(|one| one.record.parent.as_ref().is_none_or(|id| !ids.contains(id)));
+        Some(found)
     }
 
     /// Finds what each suspect went on with, if it was told to go on with the newest of its directory.
