@@ -17,7 +17,8 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::SystemTime,
+    thread,
+    time::{Duration, SystemTime},
 };
 
 /// Files of live sessions, in case a run could not remove them.
@@ -163,7 +164,8 @@ impl Live {
         }
         formats::write(&home.dir, &session)?;
         if session.agent == Agent::Pi {
-            // Nothing but what it wrote leads to its session.
+            // Nothing but what it wrote leads to its session, and starts are told in hundredths of a second.
+            thread::sleep(Duration::from_millis(50));
             standin.told(&format!("rewrite {}", record.display()))?;
         }
         self.standins.push(standin);

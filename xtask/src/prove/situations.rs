@@ -72,7 +72,7 @@ const LINES: &[Line] = &[
     ),
     (
         "several agents in one directory",
-        &["two_of_a_kind_in_one_directory", "all_kinds_in_one_directory"],
+        &["two_of_a_kind_in_one_directory", "twins_in_one_directory", "all_kinds_in_one_directory"],
         "",
     ),
     (

@@ -111,6 +111,26 @@ fn two_of_a_kind_in_one_directory() {
     });
 }
 
+/// Each has a session of its own and leaves a trail to it: neither's end touches the other.
+#[test]
+fn twins_in_one_directory() {
+    each(&[Kind::Claude, Kind::Codex, Kind::Gemini, Kind::Copilot], |kind| {
+        let mut scene = Scene::new(kind);
+        let (id, process) = scene.twin();
+        let twin_works = |scene: &Scene| {
+            let told = scene.truth();
+            assert_eq!(told.rows[&id], Said::new("working", Some(process)));
+            let unnamed = told.rows.keys().any(|name| name.starts_with("pid:"));
+            assert!(!unnamed, "{:#}", told.list);
+        };
+        works(&scene);
+        twin_works(&scene);
+        scene.holder.end();
+        ended(&scene);
+        twin_works(&scene);
+    });
+}
+
 #[test]
 fn all_kinds_in_one_directory() {
     each(&ALL[..1], |kind| {

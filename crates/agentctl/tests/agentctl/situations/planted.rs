@@ -62,6 +62,29 @@ pub(super) fn date(home: &Place, part: &Part, work: &Path, then: Timestamp) {
     give(home);
 }
 
+/// Copies the captured session under another id, as written just now.
+pub(super) fn plant_as(home: &Place, part: &Part, id: &str) {
+    let written: Timestamp = part.written.parse().expect("a moment");
+    let by = Timestamp::now().duration_since(written);
+    let fresh = Fresh { home: home.path(""), work: home.work(), by };
+    let mut files = Vec::new();
+    walk(&part.captured(), &mut files);
+    // Some names hold only the beginning of an id.
+    let named = |text: &str| text.replace(part.id, id).replace(&part.id[..8], &id[..8]);
+    for file in files {
+        let below = file.strip_prefix(part.captured()).expect("it is below");
+        let (name, text) = (below.to_str().expect("text"), fs::read_to_string(&file));
+        if let Some(text) = text.ok().filter(|_| named(name) != name) {
+            let path = home.path(&named(name));
+            fs::create_dir_all(path.parent().expect("a folder")).expect("our folder");
+            let yaml = path.extension().is_some_and(|end| end == "yaml");
+            let text = if yaml { fresh.yaml(&text) } else { fresh.text(&text) };
+            fs::write(path, named(&text)).expect("our file");
+        }
+    }
+    give(home);
+}
+
 fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -190,6 +213,18 @@ fn replaced(text: &str, begin: &str, with: impl Fn(&str) -> Option<(usize, Strin
 /// Writes down a process where the agent itself does.
 pub(super) fn claim(home: &Place, kind: Kind, process: Process) -> Option<PathBuf> {
     claim_since(home, kind, process, Timestamp::now())
+}
+
+/// Writes down another process with another session, as the first one is written down.
+pub(super) fn claim_as(home: &Place, part: &Part, (first, own): (Process, Process), id: &str) {
+    let Some(claim) = part.claim else { return };
+    let path = |process: Process| home.path(&claim.replace("$$", &process.pid.to_string()));
+    let text = fs::read_to_string(path(first)).expect("our file").replace(part.id, id);
+    let mut value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    value["pid"] = own.pid.into();
+    value["procStart"] = own.start.to_string().into();
+    fs::write(path(own), value.to_string()).expect("our file");
+    give(home);
 }
 
 /// The same as if it had been written then.

@@ -91,6 +91,32 @@ impl Scene {
         self.others.push((Some(kind.part().id), player));
     }
 
+    /// Starts another process of the same kind there, with a session of its own.
+    pub(crate) fn twin(&mut self) -> (String, Process) {
+        let part = self.kind.part();
+        // The last digit of the part that names show too.
+        let digit = if &part.id[7..8] == "9" { 8 } else { 9 };
+        let id = format!("{}{digit}{}", &part.id[..7], &part.id[8..]);
+        let named = |words: &[&str]| -> &'static [&'static str] {
+            let word = |word: &&str| -> &'static str { word.replace(part.id, &id).leak() };
+            words.iter().map(word).collect::<Vec<_>>().leak()
+        };
+        let own = Part { words: named(part.words), keeps: named(part.keeps), ..*part };
+        for keep in own.keeps {
+            let path = self.place.path(&keep[1..]);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("our folder");
+        }
+        planted::give(&self.place);
+        let mut command = playing(&self.place, &own, self.place.user());
+        let player = Player::start(command.current_dir(self.place.work()), part.program);
+        until("older process", || (now() > player.process.start + 3).then_some(()));
+        planted::plant_as(&self.place, part, &id);
+        planted::claim_as(&self.place, part, (self.holder.process, player.process), &id);
+        let process = player.process;
+        self.others.push((None, player));
+        (id, process)
+    }
+
     /// Starts another process of the same kind there, which has no session.
     pub(crate) fn another(&mut self, dir: &Path, user: Option<u32>) -> Process {
         let part = self.kind.part();

@@ -185,9 +185,9 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// Has every kept record say another prompt, in a file whose sums are right: a head that ends its line, the sum and the
-/// length of the index, and in that of each entry the sum of its name, its own sum, its place and its length.
+/// length of the index, and in that of each entry the sum of its name, its own sum, its place and its length. In an entry
+/// the prompt stands behind the lengths of name and stamp, these two, what it cost, and its own length.
 fn plant(path: &Path) {
-    const PROMPT: &[u8] = br#""prompt":""#;
     let mut bytes = fs::read(path).expect("a file");
     let frame = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1;
     let index = frame + 16..frame + 16 + number(&bytes[frame + 8..frame + 16]) as usize;
@@ -195,9 +195,10 @@ fn plant(path: &Path) {
         let [at, length] =
             [16, 24].map(|from| number(&bytes[place + from..place + from + 8]) as usize);
         let entry = &mut bytes[at..at + length];
-        let found = entry.windows(PROMPT.len()).position(|part| part == PROMPT);
-        if let Some(first) = found.map(|found| &mut entry[found + PROMPT.len()])
-            && first.is_ascii_alphanumeric()
+        let before = [0, 4].map(|from| entry[from..from + 4].try_into().expect("four bytes"));
+        let before: usize = before.map(|length| u32::from_le_bytes(length) as usize).iter().sum();
+        if let Some(first) =
+            entry.get_mut(8 + before + 8 + 4).filter(|first| first.is_ascii_alphanumeric())
         {
             *first = b'#';
         }
