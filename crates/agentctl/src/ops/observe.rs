@@ -25,6 +25,9 @@ const WORTH_A_THREAD: usize = 24;
 /// After each such time those who still wait get one thread more. Where nobody is slow all together take less, and one
 /// thread does it with half the work: threads wait for each other's memory and descriptors.
 const STEP: Duration = Duration::from_millis(4);
+/// The same once each processor has a thread: whoever waits then waits for a disk or a server, or for nothing that a
+/// thread more would end.
+const PATIENT: Duration = Duration::from_millis(40);
 
 /// The environment of the caller, as far as any agent looks at it.
 pub(super) fn environment() -> Env {
@@ -113,12 +116,18 @@ fn side_by_side<T: Send + 'static>(
     // A thread costs more than it saves where there is nothing to see.
     let mut found: Vec<(usize, T)> =
         quick.iter().map(|(at, agent)| (*at, (queue.look)(*agent, &queue.env))).collect();
+    let (mut begun, mut cores) = (1, None);
     let why = loop {
         let left = here.left().unwrap_or(Duration::MAX);
-        let step = if tell.is_some() { left.min(STEP) } else { left };
+        let pace = if begun < cores.unwrap_or(2) { STEP } else { PATIENT };
+        let step = if tell.is_some() { left.min(pace) } else { left };
         match told.recv_timeout(step) {
             Ok(()) => tell = None, // nobody waits any more
-            Err(RecvTimeoutError::Timeout) if step < left => begin(&queue, &mut tell),
+            Err(RecvTimeoutError::Timeout) if step < left => {
+                begin(&queue, &mut tell);
+                begun += 1;
+                cores = cores.or_else(|| thread::available_parallelism().map(usize::from).ok());
+            }
             Err(RecvTimeoutError::Timeout) => break format!("no answer within {:?}", here.limit()),
             Err(RecvTimeoutError::Disconnected) => {
                 break "reading them failed; this is a bug".to_owned();

@@ -41,6 +41,11 @@ const ID: &str = "
     select current_session_id, session_key from session_nodes where current_session_id = ?1
     union select session_id, session_key from session_windows where session_id = ?1";
 
+/// The same by the keys of both tables, which have an index: as nearly all are found.
+const KEYED: &str = "
+    select w.session_id, w.session_key from session_windows w
+    join session_nodes n on n.session_key = w.session_key and n.current_session_id = w.session_id
+    where w.session_id = ?1";
 /// Those that may be stored as running: most have ended, and need not be looked for in the other table.
 const RUNNING: &str = "
     select current_session_id, session_key from session_nodes where coalesce(status, 'running') = 'running'
@@ -93,7 +98,11 @@ pub(super) fn running(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
 
 /// One session.
 pub(super) fn one(host: &dyn Host, db: &Path, id: &str) -> io::Result<Option<Entry>> {
-    let found = sessions(host, db, (ID, ""), &[Cell::Text(id.to_owned())])?;
+    let id = [Cell::Text(id.to_owned())];
+    let mut found = sessions(host, db, (KEYED, ""), &id)?;
+    if found.is_empty() {
+        found = sessions(host, db, (ID, ""), &id)?;
+    }
     Ok(found.into_iter().next())
 }
 
