@@ -142,6 +142,9 @@ impl Scene {
     /// knows.
     pub(crate) fn enclose(&mut self) {
         self.holder.end();
+        // Starts are told in hundredths of a second: it is seen to be younger than what was written.
+        let then = now();
+        until("younger process", || (now() > then + 3).then_some(()));
         let [holder] = Player::enclosed([self.apart(&["--pid"])], self.kind.part().program);
         self.holder = holder;
         let process = Process { pid: 1, ..self.holder.process };

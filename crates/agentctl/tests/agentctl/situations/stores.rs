@@ -228,7 +228,8 @@ pub(super) fn works(scene: &Scene) {
     until("working session", || {
         let said = scene.said();
         let late = said.as_ref().is_some_and(|said| said.is_late);
-        assert!(late || said.as_ref() == Some(&expected), "{said:?}, not {expected:?}");
+        let works = late || said.as_ref() == Some(&expected);
+        assert!(works, "{said:?}, not {expected:?}: {:#}", scene.truth().row(&scene.id));
         (!late).then_some(())
     });
 }
