@@ -75,7 +75,7 @@ pub(super) fn plant_as(home: &Place, part: &Part, id: &str) {
         let below = file.strip_prefix(part.captured()).expect("it is below");
         let (name, text) = (below.to_str().expect("text"), fs::read_to_string(&file));
         if let Some(text) = text.ok().filter(|_| named(name) != name) {
-            let path = home.path(&named(name));
+            let path = home.path(named(name));
             fs::create_dir_all(path.parent().expect("a folder")).expect("our folder");
             let yaml = path.extension().is_some_and(|end| end == "yaml");
             let text = if yaml { fresh.yaml(&text) } else { fresh.text(&text) };
@@ -218,7 +218,7 @@ pub(super) fn claim(home: &Place, kind: Kind, process: Process) -> Option<PathBu
 /// Writes down another process with another session, as the first one is written down.
 pub(super) fn claim_as(home: &Place, part: &Part, (first, own): (Process, Process), id: &str) {
     let Some(claim) = part.claim else { return };
-    let path = |process: Process| home.path(&claim.replace("$$", &process.pid.to_string()));
+    let path = |process: Process| home.path(claim.replace("$$", &process.pid.to_string()));
     let text = fs::read_to_string(path(first)).expect("our file").replace(part.id, id);
     let mut value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     value["pid"] = own.pid.into();
