@@ -53,6 +53,7 @@ fn an_interrupted_turn_leaves_it_idle_and_its_end_stopped() {
         let terminal = stage.chat_pi(line, &[]);
         terminal.send("MOCK:text hello");
         let id = stage.named(terminal.pid());
+        stage.asked("text hello"); // before that it is idle too, and then works
         stage.becomes(&id, &["working"], &held("idle"));
         let gate = stage.sandbox.gate("never");
         for script in [gate.until(), "MOCK:tool sleep 100".to_owned()] {
