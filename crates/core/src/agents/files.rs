@@ -2,7 +2,7 @@
 
 use crate::{
     agent::Stub,
-    host::{Host, Kind, Stat},
+    host::{Before, Counting, Host, Kind, Stat},
 };
 use std::{
     io,
@@ -45,6 +45,26 @@ pub(super) fn logs(host: &dyn Host, db: &Path) -> Vec<PathBuf> {
         PathBuf::from(name)
     };
     vec![beside("-wal"), beside("-journal")]
+}
+
+/// Whether something holds of what lies at a path, by a look that need not be taken again until that changes.
+/// `stat` is from before the look.
+pub(super) fn holds(
+    host: &dyn Host,
+    (agent, path, stat): (&'static str, &Path, Stat),
+    look: impl FnOnce() -> io::Result<bool>,
+) -> io::Result<bool> {
+    const HOLDS: &[u8] = b"holds";
+    let this = Counting { agent, path, stat };
+    let before = host.counted(&this);
+    if before.is_some_and(|Before { same, kept }| same && kept == HOLDS) {
+        return Ok(true);
+    }
+    let holds = look()?;
+    if holds {
+        host.keep_count(&this, HOLDS);
+    }
+    Ok(holds)
 }
 
 #[cfg(test)]

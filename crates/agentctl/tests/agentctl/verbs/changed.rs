@@ -1,14 +1,16 @@
 //! What a record is told by changes between two commands: each file of each agent, in every way.
 
-use super::corpus::{Corpus, append, changed, log, many, reword, rewrite, same};
+use super::corpus::{Corpus, append, changed, log, many, reword, rewrite, same, sessions};
 use crate::home::{ALL, Answer};
 use rusqlite::Connection;
 use std::{
-    fs,
+    fs::{self, File},
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     thread,
 };
 
+const LIVE: &[&str] = &["list", "--json"];
 const USAGE: &[&str] = &["list", "-a", "--since", "all", "--usage", "--json"];
 /// Where those agents have their transcripts that have a file for each session.
 const STORES: [&str; 5] = [
@@ -70,14 +72,15 @@ fn move_over(db: &Path, sql: &str) {
 
 /// Other words in the database itself, whatever else stands there.
 fn replace(db: &Path) {
-    rewrite(db, |mut bytes| {
-        let (from, to) = (b"hanged once", b"hanged also");
-        let found = |bytes: &[u8]| bytes.windows(from.len()).position(|part| part == from);
-        while let Some(at) = found(&bytes) {
-            bytes[at..at + to.len()].copy_from_slice(to);
-        }
-        bytes
-    });
+    rewrite(db, |bytes| put(bytes, b"hanged once", b"hanged also"));
+}
+
+/// The one in place of the other, which is as long.
+fn put<const N: usize>(mut bytes: Vec<u8>, from: &[u8; N], to: &[u8; N]) -> Vec<u8> {
+    while let Some(at) = bytes.windows(N).position(|part| part == from) {
+        bytes[at..at + N].copy_from_slice(to);
+    }
+    bytes
 }
 
 #[test]
@@ -133,6 +136,40 @@ fn a_database_is_looked_at_however_it_looks() {
     let groups = DATABASES.map(|(end, _)| corpus.files(end));
     groups.iter().flatten().for_each(|db| replace(db));
     differs(&corpus, &before, &groups);
+}
+
+/// That nothing runs is kept, too, of a database that nobody has open.
+#[test]
+fn a_database_in_which_something_runs_since_is_looked_at() {
+    let corpus = Corpus::of(&[".openclaw/agents/"]);
+    for db in corpus.files(".sqlite") {
+        let open = Connection::open(&db).expect("a database");
+        let rests = "pragma journal_mode = delete; update session_windows set status = 'timeout';
+            update session_nodes set status = 'timeout'";
+        open.execute_batch(rests).expect("a change");
+    }
+    corpus.files("sessions.json").iter().for_each(|old| reword(old, ("running", "timeout")));
+    let before = corpus.warm(LIVE);
+    assert!(sessions(&before).is_empty(), "{}", before.stdout);
+    for db in corpus.files(".sqlite") {
+        rewrite(&db, |bytes| put(bytes, b"timeout", b"running"));
+    }
+    assert!(!sessions(&corpus.agree(LIVE)).is_empty());
+}
+
+/// The same of a folder in which no session is a link.
+#[test]
+fn a_folder_in_which_something_was_linked_since_is_looked_at() {
+    let corpus = Corpus::of(&[".copilot/session-state/"]);
+    let before = corpus.agree(LIVE);
+    assert!(sessions(&before).is_empty(), "{}", before.stdout);
+    let own = corpus.files("events.jsonl").swap_remove(0);
+    let (own, away) = (own.parent().expect("a folder"), corpus.home.path("away"));
+    fs::rename(own, &away).expect("our folder");
+    let lock = File::create(away.join("inuse.1.hold")).expect("room");
+    lock.lock().expect("nobody else's");
+    symlink(&away, own).expect("a link");
+    assert_eq!(sessions(&corpus.agree(LIVE)).len(), 1);
 }
 
 #[test]

@@ -18,11 +18,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The agent's name.
+pub(super) const AGENT: &str = "copilot";
+
 /// GitHub Copilot CLI.
 pub(in crate::agents) struct Copilot;
 
 static CARD: Card = Card {
-    name: "copilot",
+    name: AGENT,
     aliases: &["copilot-cli"],
     title: "Copilot CLI",
     binary: "copilot",

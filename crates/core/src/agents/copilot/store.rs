@@ -1,5 +1,6 @@
 //! Where sessions are: `session-state/<id>/`, with `inuse.<pid>.hold` locked by each process that has it.
 
+use super::adapter::AGENT;
 use crate::{
     agent::{About, Claim, Claims, Listing, Stub, Trail, Trouble},
     agents::files::{self, is_id},
@@ -49,12 +50,29 @@ pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
     let claims = held.into_iter().filter_map(own).collect();
     let mut claims = Claims { claims, ..Claims::default() };
     // What a link leads to does not lie below the store.
-    for linked in ids(host, store)?.iter().filter(|entry| entry.kind == Kind::Link) {
+    for linked in links(host, store)? {
         let own = locks(host, store, Some(&linked.name))?;
         claims.claims.extend(own.claims);
         claims.problems.extend(own.problems);
     }
     Ok(claims)
+}
+
+/// Sessions that lie elsewhere. Nearly always there are none, and a folder of thousands need not be listed for that until
+/// something is made or removed in it.
+fn links(host: &dyn Host, store: &Path) -> io::Result<Vec<Entry>> {
+    let dir = store.join(SESSIONS);
+    let stat = match host.stat(&dir) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        stat => stat?,
+    };
+    let mut links = Vec::new();
+    files::holds(host, (AGENT, &dir, stat), || {
+        links = ids(host, store)?;
+        links.retain(|entry| entry.kind == Kind::Link);
+        Ok(links.is_empty())
+    })?;
+    Ok(links)
 }
 
 /// Every lock file of a session, or of all. One that nobody holds is what a kill leaves behind (1.0.102).

@@ -22,6 +22,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The agent's name.
+pub(super) const AGENT: &str = "openclaw";
+
 /// OpenClaw.
 pub(in crate::agents) struct OpenClaw;
 
@@ -29,7 +32,7 @@ pub(in crate::agents) struct OpenClaw;
 const TITLE: &str = "openclaw-gatewa";
 
 static CARD: Card = Card {
-    name: "openclaw",
+    name: AGENT,
     aliases: &[],
     title: "OpenClaw",
     binary: "openclaw",

@@ -1,22 +1,23 @@
 //! Sessions since 2026.7: one SQLite database an agent, schema 23 in 2026.9.6.
 
-use super::{entry::Entry, store, transcript::Transcript};
+use super::{adapter::AGENT, entry::Entry, store, transcript::Transcript};
 use crate::{
     agent::{Depth, Message, Stub},
     agents::{
+        files,
         json::{self, Pick},
         pi::{entries::USAGE, messages},
     },
     control::plain,
     evidence::Record,
-    host::{Cell, Host, Tables},
+    host::{Cell, Host, Stat, Tables},
     proof::Source,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::{
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// How many entries of either end a glance reads.
@@ -89,11 +90,28 @@ fn is_unborn(host: &dyn Host, db: &Path) -> bool {
     version.is_ok_and(|rows| rows.iter().flatten().all(|cell| cell.number() == Some(0)))
 }
 
-/// Those that are stored as running.
+/// Those that are stored as running. Where nobody has the database open there are none, nearly always, and whole tables
+/// need not be read for that until it changes.
 pub(super) fn running(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
-    let which = "where coalesce(w.status, n.status, 'running') = 'running'";
-    let found = sessions(host, db, (RUNNING, which), &[])?;
-    Ok(found.into_iter().filter(Entry::runs).collect())
+    let look = || {
+        let which = "where coalesce(w.status, n.status, 'running') = 'running'";
+        let found = sessions(host, db, (RUNNING, which), &[])?;
+        Ok(found.into_iter().filter(Entry::runs).collect::<Vec<_>>())
+    };
+    let Some(stat) = at_rest(host, db) else { return look() };
+    let mut found = Vec::new();
+    files::holds(host, (AGENT, db, stat), || {
+        found = look()?;
+        Ok(found.is_empty())
+    })?;
+    Ok(found)
+}
+
+/// The file, if it alone is the content of the database: SQLite keeps a log beside one that is open.
+fn at_rest(host: &dyn Host, db: &Path) -> Option<Stat> {
+    let absent =
+        |log: &PathBuf| host.stat(log).is_err_and(|why| why.kind() == io::ErrorKind::NotFound);
+    files::logs(host, db).iter().all(absent).then(|| host.stat(db).ok())?
 }
 
 /// One session.
