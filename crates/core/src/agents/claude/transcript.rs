@@ -18,6 +18,8 @@ use std::{collections::HashSet, io, path::Path};
 
 /// How far back the end is searched for what is only nice to know.
 const TAIL: u64 = 256 << 10;
+/// The same for its title, which is written again whenever a session ends or goes on.
+const TITLE: u64 = 64 << 10;
 /// How many lines may stand in the wrong order.
 const DISORDER: usize = 16;
 /// How many lines the beginning is searched for the first prompt.
@@ -29,9 +31,8 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
     lines::back(&*file, &mut |line| {
-        let far = size - line.at > TAIL;
         tail.older(&*file, &line);
-        match tail.is_settled() && (far || tail.is_full()) {
+        match tail.is_settled() && tail.is_enough(size - line.at) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
         }
@@ -136,16 +137,23 @@ impl<'a> Tail<'a> {
         self.newest.is_some() && self.looked > DISORDER
     }
 
-    fn is_full(&self) -> bool {
-        self.model.is_some() && self.last.is_some() && self.title.is_some()
+    /// So far from the end nothing is missing that is worth looking for.
+    fn is_enough(&self, distance: u64) -> bool {
+        let spoke = self.model.is_some() && self.last.is_some();
+        spoke && (self.title.is_some() || distance > TITLE) || distance > TAIL
     }
 
     /// Takes in the next older line.
     fn older(&mut self, file: &dyn Bytes, line: &Line<'_>) {
-        if let Body::Whole(bytes) = line.body
-            && (self.is_dull(bytes) || bytes.trim_ascii().is_empty())
-        {
-            return;
+        if let Body::Whole(bytes) = line.body {
+            if self.is_dull(bytes) || bytes.trim_ascii().is_empty() {
+                return;
+            }
+            if self.is_passed_over(bytes) {
+                self.looked += 1;
+                self.answered.extend(answered(bytes));
+                return;
+            }
         }
         let value = self.value(file, line);
         self.understood |= json::text(&value, "type").is_some();
@@ -195,6 +203,26 @@ impl<'a> Tail<'a> {
         let names = self.title.is_none() && has("-title\"");
         let says = (self.model.is_none() || self.last.is_none()) && has("\"assistant\"");
         self.is_settled() && !names && !says
+    }
+
+    /// All that an older line tells is known, or found in it without taking it apart: most lines near the end are such, and
+    /// long.
+    fn is_passed_over(&self, line: &[u8]) -> bool {
+        let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
+        let told = self.model.is_some() && self.last.is_some() && self.version.is_some();
+        let on_branch = || self.branch.is_some() || has("\"gitBranch\":\"HEAD\"");
+        let named = || self.title.is_some() || !has("-title\"");
+        told && self.is_older(line)
+            && on_branch()
+            && named()
+            && !has("AskUserQuestion")
+            && !self.is_later(line)
+    }
+
+    /// Some moment in it is later than those of newer lines, or is not understood.
+    fn is_later(&self, line: &[u8]) -> bool {
+        let mut moments = values(line, "\"timestamp\"").map(|text| text?.parse().ok());
+        moments.any(|at: Option<Timestamp>| at.is_none() || at > self.updated)
     }
 
     /// Once a turn was met, an older line changes it only if it follows a newer one, or asks or answers.
@@ -307,6 +335,20 @@ impl<'a> Tail<'a> {
 fn tells(line: &[u8]) -> bool {
     let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
     has("AskUserQuestion") || has("tool_result")
+}
+
+/// The calls that a line answers.
+fn answered(line: &[u8]) -> impl Iterator<Item = String> {
+    values(line, "\"tool_use_id\"").flatten().map(str::to_owned)
+}
+
+/// What follows each place of this key, wherever in the line, where it is a plain text.
+fn values<'l>(line: &'l [u8], key: &'l str) -> impl Iterator<Item = Option<&'l str>> {
+    memchr::memmem::find_iter(line, key.as_bytes()).map(move |at| {
+        let rest = line.get(at + key.len()..)?.strip_prefix(b":\"")?;
+        let text = rest.get(..memchr::memchr2(b'"', b'\\', rest)?)?;
+        str::from_utf8(text).ok().filter(|_| rest.get(text.len()) == Some(&b'"'))
+    })
 }
 
 /// How a user's line leaves the turn: `None` if it says nothing of a turn, `Some(None)` if open.
@@ -427,6 +469,37 @@ mod tests {
     fn an_answer_before_what_it_answers_is_the_newer_line() {
         let lines = [("assistant", "c", "b"), ("user", "a", ""), ("attachment", "b", "a")];
         assert_eq!(ended(&lines), Some(Ending::Completed));
+    }
+
+    /// What lines say, all but the newest passed over as far as may be.
+    fn told(older: &[&str]) -> Record {
+        let newest = r#"{"type":"assistant","uuid":"z","parentUuid":"y","version":"2","gitBranch":"b","timestamp":"2026-01-01T00:00:09.000Z","message":{"model":"m","content":[{"type":"text","text":"t"}]}}"#;
+        let bytes = [older.join("\n").as_bytes(), b"\n", newest.as_bytes(), b"\n"].concat();
+        let mut tail = Tail::new(Path::new("/t"), Timestamp::UNIX_EPOCH);
+        lines::back(&bytes, &mut |line| {
+            tail.older(&bytes, &line);
+            Flow::Continue(())
+        })
+        .expect("bytes");
+        Record { updated: tail.updated, ..Record::of(tail.turn()) }
+    }
+
+    #[test]
+    fn a_line_that_is_passed_over_tells_what_it_would_tell() {
+        let later = r#"{"type":"user","uuid":"a","timestamp":"2026-01-01T00:00:10.000Z"}"#;
+        let earlier = r#"{"type":"user","uuid":"b","timestamp":"2026-01-01T00:00:08.000Z"}"#;
+        let at = |text: &str| text.parse().ok();
+        assert_eq!(told(&[later, earlier]).updated, at("2026-01-01T00:00:10Z"));
+        assert_eq!(told(&[earlier]).updated, at("2026-01-01T00:00:09Z"));
+
+        let asks = r#"{"type":"assistant","uuid":"c","message":{"content":[{"type":"tool_use","name":"AskUserQuestion","id":"q"}]}}"#;
+        let answers = r#"{"type":"user","uuid":"d","message":{"content":[{"type":"tool_result","tool_use_id":"q"}]}}"#;
+        let waits = |turn| matches!(turn, Turn::Open { pending: Pending::Answer, .. });
+        assert!(waits(told(&[asks]).turn));
+        assert!(!waits(told(&[asks, answers]).turn));
+        // Said by a tool, not by Claude Code.
+        let quotes = r#"{"type":"user","uuid":"e","message":"\"tool_use_id\":\"q\""}"#;
+        assert!(waits(told(&[asks, quotes]).turn));
     }
 
     #[test]
