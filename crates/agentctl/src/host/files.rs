@@ -3,10 +3,11 @@
 use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
 use jiff::Timestamp;
 use rustix::{
-    fs::{AtFlags, CWD, Dir, FileType as Type, Mode, OFlags, openat, statat},
+    fs::{AtFlags, CWD, Dir, FileType as Type, Mode, OFlags, openat, readlinkat, statat},
     io::Errno,
 };
 use std::{
+    collections::BTreeMap,
     fs::{self, File, FileType, Metadata, OpenOptions},
     io,
     os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
@@ -80,6 +81,29 @@ impl Files for Disk {
 
     fn resolve(&self, path: &Path) -> PathBuf {
         fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    }
+}
+
+impl Disk {
+    /// The same beside what is known of other paths, and is then known of this one: all of a home have most of their way in
+    /// common, and each name on it is asked about once.
+    pub(super) fn resolve_beside(
+        &self,
+        path: &Path,
+        known: &mut BTreeMap<PathBuf, PathBuf>,
+    ) -> PathBuf {
+        if let Some(leads) = known.get(path) {
+            return leads.clone();
+        }
+        let step = path.parent().zip(path.file_name()).filter(|_| path.is_absolute());
+        let leads = step.and_then(|(above, name)| {
+            let place = self.resolve_beside(above, known).join(name);
+            // Whatever is there, and no link.
+            matches!(readlinkat(CWD, &place, Vec::new()), Err(Errno::INVAL)).then_some(place)
+        });
+        let leads = leads.unwrap_or_else(|| self.resolve(path));
+        known.insert(path.to_owned(), leads.clone());
+        leads
     }
 }
 

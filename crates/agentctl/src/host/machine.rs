@@ -143,13 +143,8 @@ impl<K> Files for Machine<K> {
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
-        let resolved = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = resolved().get(path) {
-            return known.clone();
-        }
-        let leads = self.files.resolve(path);
-        resolved().insert(path.to_owned(), leads.clone());
-        leads
+        let mut resolved = self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        self.files.resolve_beside(path, &mut resolved)
     }
 }
 
