@@ -5,55 +5,23 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
-/// How much of an answer is held. A longer one is made twice: what shows that it can be made is not kept.
+/// A shorter answer is printed whole or not at all. A longer one is printed as it is made: one that cannot be made ends
+/// without its last brackets, with an error, and reads as no other.
 const HELD: usize = 1 << 20;
-/// How much of a longer one is written at once.
-const PIECE: usize = 64 << 10;
 
-/// Prints a whole answer, all of it or nothing: half an answer would read as another.
+/// Prints a whole answer.
 pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
-    let mut first = Held::default();
-    pretty(value, &mut first)?;
-    match first.is_all {
-        true => raw(&first.text),
-        false => {
-            drop(first);
-            let mut out = io::BufWriter::with_capacity(PIECE, io::stdout().lock());
-            pretty(value, &mut out)?;
-            out.flush()
+    let mut out = io::BufWriter::with_capacity(HELD, io::stdout().lock());
+    let made = value
+        .serialize(&mut Serializer::with_formatter(&mut out, Safe(PrettyFormatter::new())))
+        .map_err(io::Error::from)
+        .and_then(|()| out.write_all(b"\n"));
+    match made {
+        Ok(()) => out.flush(),
+        Err(why) => {
+            let _ = out.into_parts(); // unlike the end of it, this prints nothing
+            Err(why)
         }
-    }
-}
-
-fn pretty(value: &impl Serialize, mut to: impl Write) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(&mut to, Safe(PrettyFormatter::new())))?;
-    to.write_all(b"\n")
-}
-
-/// Text as far as it is short.
-struct Held {
-    text: Vec<u8>,
-    is_all: bool,
-}
-
-impl Default for Held {
-    fn default() -> Self {
-        Self { text: Vec::new(), is_all: true }
-    }
-}
-
-impl Write for Held {
-    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
-        self.is_all &= self.text.len() + more.len() <= HELD;
-        match self.is_all {
-            true => self.text.extend_from_slice(more),
-            false => self.text = Vec::new(),
-        }
-        Ok(more.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
