@@ -12,6 +12,10 @@ use std::{
     io,
 };
 
+/// How much of a prompt tells what a session is about, in characters: whoever reads a list elsewhere than on a terminal, a
+/// program or a model, need not be given pages.
+const SUBJECT: usize = 120;
+
 /// What to show.
 pub(crate) struct Columns {
     /// More columns, nothing cut.
@@ -118,10 +122,14 @@ fn row(session: &Session, name: &str, columns: &Columns, now: Timestamp) -> Vec<
     row.push(words::directory(session.cwd.as_deref()));
     let over = super::budgets::warning(session).filter(|_| session.live);
     let why = session.reason.as_deref().map(agentctl_core::text::one_line);
+    let subject = || match columns.wide {
+        true => plain(Some(words::subject(session))),
+        false => words::headline(words::subject(session), SUBJECT),
+    };
     row.push(match (why, over) {
         (Some(why), _) if !columns.wide => format!("({why})"),
-        (Some(why), _) | (None, Some(why)) => format!("({why}) {}", words::subject(session)),
-        (None, None) => words::subject(session),
+        (Some(why), _) | (None, Some(why)) => format!("({why}) {}", subject()),
+        (None, None) => subject(),
     });
     row
 }

@@ -113,9 +113,20 @@ pub(super) fn directory(path: Option<&Path>) -> String {
 }
 
 /// What a session is about: the name it was given, else its first prompt.
-pub(super) fn subject(session: &Session) -> String {
-    let subject = session.title.as_deref().or(session.prompt.as_deref());
-    one_line(subject.unwrap_or("-"))
+pub(super) fn subject(session: &Session) -> &str {
+    session.title.as_deref().or(session.prompt.as_deref()).unwrap_or("-")
+}
+
+/// The beginning of a text as one line of at most so many characters.
+pub(super) fn headline(text: &str, most: usize) -> String {
+    let end = |text: &str, at: usize| text.char_indices().nth(at).map_or(text.len(), |(at, _)| at);
+    let near = end(text, 2 * most); // white space and what is hostile may be left out of it
+    let mut line = one_line(&text[..near]);
+    if near < text.len() || end(&line, most) < line.len() {
+        line.truncate(end(&line, most - 1));
+        line.push('…');
+    }
+    line
 }
 
 /// What kind of process.
@@ -142,6 +153,14 @@ pub(super) fn count(number: u64) -> String {
 mod tests {
     use super::*;
     use agentctl_core::text::is_hostile;
+
+    #[test]
+    fn a_headline_is_cut_between_characters() {
+        assert_eq!(headline("é  b", 3), "é b");
+        assert_eq!(headline("é  bc", 3), "é …");
+        assert_eq!(headline("\n\n\n\n\n\n\na", 3), "…");
+        assert_eq!(headline("", 3), "");
+    }
 
     #[test]
     fn ages_have_one_unit() {

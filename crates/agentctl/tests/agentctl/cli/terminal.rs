@@ -103,7 +103,9 @@ fn a_wide_terminal_shows_more() {
     let (home, _process) = wide();
     let (narrow, broad) = (on_terminal(&home, 80, ALL), on_terminal(&home, 200, ALL));
     assert!(narrow.contains('…') && broad.len() > narrow.len());
-    let whole = home.run(ALL).stdout;
+    let piped = home.run(ALL).stdout;
+    assert!(piped.contains(&format!("{}…", "a".repeat(119))), "{piped}");
+    let whole = home.run(&[ALL, &["-w"]].concat()).stdout;
     assert!(!whole.contains('…') && whole.contains(&"a".repeat(300)));
 }
 
