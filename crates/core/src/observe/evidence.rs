@@ -357,7 +357,14 @@ impl Survey<'_> {
         // trail, or has lost it, the directory tells that it cannot have a session only once its turn has ended.
         let open =
             matches!(record, Reading::Read(record) if matches!(record.turn, Turn::Open { .. }));
-        let roams = |process: &Live| self.agent.card().infers || self.is_unregistered(process);
+        let last = self.concluded(candidate, written.max(stub.touched));
+        let older = |process: &Live| {
+            let own =
+                |last: &ProcKey| process.key.boot == last.boot && process.key.start < last.start;
+            last.is_some_and(own)
+        };
+        let lost = |process: &Live| self.is_unregistered(process) && !older(process);
+        let roams = |process: &Live| self.agent.card().infers || lost(process);
         let elsewhere = |process: &Live| match (cwd, process.works_in()) {
             (Some(cwd), Some(own)) if self.agent.card().stays && !(open && roams(process)) => {
                 self.host.resolve(cwd) != self.host.resolve(own)
@@ -389,6 +396,13 @@ impl Survey<'_> {
         let suspects = suspects.filter_map(|one| Some(one.suspected_for(ground(one)?)));
         let asked = self.between_answers(candidate, record);
         suspects.chain(asked.map(|one| one.suspected_for(Ground::Wrote))).collect()
+    }
+
+    /// The process that we launched for it last, if that has exited and nobody has touched the record since: whoever is
+    /// older than that and works elsewhere has neither begun it nor taken it up.
+    fn concluded(&self, candidate: &Candidate, touched: Timestamp) -> Option<&ProcKey> {
+        let newest = self.newest_launch(candidate)?;
+        newest.exit.filter(|exit| exit.at >= touched).and(newest.process.as_ref())
     }
 
     /// Who holds it. A process that holds its parent too is not the sub-agent's alone.

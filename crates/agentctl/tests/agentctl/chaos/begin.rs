@@ -219,14 +219,14 @@ impl World {
         let (id, slot, lived) = (life.id.clone(), life.dir, life.lives());
         let answer = self.ask(&["resume", &id, "-p", "go", "--json"]);
         let births = self.born_of(&answer);
-        let spoiled = self.lives[at].spoiled;
+        let vague = self.lives[at].spoiled || self.is_ownerless(&self.lives[at]);
         if lived || self.state.is_some() || self.is_faulty(self.lives[at].kind) {
             return nothing(&answer, &births, "it lives, or nobody can tell");
         }
         if self.is_taken(slot) {
             return nothing(&answer, &births, "its directory is taken");
         }
-        if births.is_empty() && answer.code != Some(0) && spoiled {
+        if births.is_empty() && answer.code != Some(0) && vague {
             return;
         }
         assert!(answer.code == Some(0) && births.len() == 1, "{} born: {answer:#?}", births.len());

@@ -153,7 +153,7 @@ impl World {
         if life.lives() || self.state.is_some() || self.is_faulty(life.kind) {
             return self.skip();
         }
-        let (old, new) = (life.process.pid, self.innocents[1].1.pid);
+        let (old, new) = (life.process.pid, self.claude().pid);
         let registry = |pid: u32| self.store(Kind::Claude).join(format!("sessions/{pid}.json"));
         let launch = life.launch.as_ref().filter(|_| life.receipt == Paper::Good);
         let receipt = launch.map(|launch| self.launches_dir().join(format!("{launch}.json")));

@@ -45,6 +45,7 @@ impl World {
                 Err(why) if why.kind() == io::ErrorKind::NotFound => self.skip(),
                 Err(why) => panic!("the cache stays: {why}"),
             },
+            Step::Age => self.age(),
             Step::Mend => self.mend(),
             Step::Order { who, .. }
             | Step::Send { who }
@@ -90,6 +91,7 @@ impl World {
             | Step::Store { .. }
             | Step::State { .. }
             | Step::Cache
+            | Step::Age
             | Step::Mend => panic!("{step:?} is about nobody"),
         }
     }
@@ -186,6 +188,7 @@ impl World {
         words.extend(force.then_some("--force"));
         let answer = self.ask(&words);
         self.rewritten(at);
+        let vague = vague || !lived && self.is_ownerless(&self.lives[at]);
         let life = &mut self.lives[at];
         let done = answer.code == Some(0);
         assert!(!done || !life.lives(), "it lives, and is told as stopped: {answer:#?}");

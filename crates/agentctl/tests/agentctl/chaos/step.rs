@@ -168,6 +168,8 @@ pub(super) enum Step {
         fault: Fault,
     },
     Cache,
+    /// So much time passes that whoever is written down nowhere ought to be.
+    Age,
     Mend,
 }
 
@@ -202,6 +204,7 @@ impl Step {
             | Self::SpoilLock { .. }
             | Self::SpoilFuse { .. }
             | Self::Cache
+            | Self::Age
             | Self::Mend => String::new(),
         };
         format!("{} {detail}", name.replace('_', " ")).trim_end().to_lowercase()
@@ -277,6 +280,7 @@ fn harmed() -> impl Strategy<Value = Step> {
         2 => store,
         2 => state,
         1 => Just(Step::Cache),
+        1 => Just(Step::Age),
         4 => Just(Step::Mend),
     ]
 }

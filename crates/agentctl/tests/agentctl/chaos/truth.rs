@@ -36,6 +36,7 @@ impl World {
     /// Compares all that is said with the truth: of the session that was touched and one more by all faces, of all by
     /// all faces at the end.
     pub(super) fn holds(&mut self, at_last: bool) {
+        let young = !self.is_grown();
         let answer = self.ask(&["list", "--since", "all", "--json", "--timeout", "none"]);
         self.is_told(&answer);
         let list = answer.json();
@@ -52,7 +53,7 @@ impl World {
             false => turn.into_iter().chain(self.touched).collect(),
         };
         for at in chosen {
-            self.agrees(&self.lives[at], rows, &list["problems"]);
+            self.agrees(&self.lives[at], &list, young);
         }
         self.innocents_live();
         self.intents(rows);
@@ -139,7 +140,7 @@ impl World {
             (false, Turn::Rest) => &["done"],
             (false, Turn::Open | Turn::Asking) => open,
         };
-        let fits = expected.contains(&state) || self.excuses(life, state, expected);
+        let fits = expected.contains(&state) || self.excuses(life, row, expected);
         sure!(self, fits, "{expected:?}, not {row:#}");
         let reason = row["reason"].as_str().is_some_and(|why| !why.is_empty());
         sure!(self, state != "unknown" || reason, "unknown, and why is not told: {row:#}");
@@ -148,7 +149,8 @@ impl World {
     }
 
     /// A state that is not the very one, and what excuses it.
-    fn excuses(&self, life: &Life, state: &str, expected: &[&str]) -> bool {
+    fn excuses(&self, life: &Life, row: &Value, expected: &[&str]) -> bool {
+        let state = row["state"].as_str().unwrap_or_default();
         // A record that was cut, or has more behind it, says what was before; whoever stopped it is not in there.
         let earlier: &[&str] = match (life.spoiled, life.lives()) {
             (false, _) => &[],
@@ -157,8 +159,10 @@ impl World {
             (true, false) => &["done", "died", "stopped"],
         };
         let untold = life.spoiled || self.is_faulty(life.kind) || self.may_be_loose(life);
+        let innocent = format!("may be held by pid {}", self.claude().pid);
         earlier.contains(&state)
-            || untold && state == "unknown"
+            || state == "unknown"
+                && (untold || row["reason"] == innocent && self.is_ownerless(life))
             || self.is_cut() && state == "died" && expected.contains(&"stopped")
     }
 
@@ -223,8 +227,9 @@ impl World {
         same!(self, list["orphans"].as_array().map_or(0, Vec::len), 0, "{:#}", list["orphans"]);
     }
 
-    /// `status` and `explain` say the same as `list`.
-    fn agrees(&self, life: &Life, rows: &[Value], problems: &Value) {
+    /// `status` and `explain` say the same as `list`; if the innocents were young then, one may be suspected since.
+    fn agrees(&self, life: &Life, list: &Value, young: bool) {
+        let (rows, problems) = (list["sessions"].as_array().expect("a list"), &list["problems"]);
         let dir = self.state_dir();
         let ours = |problems: &Value| {
             let mut all = problems.as_array().cloned().unwrap_or_default();
@@ -245,7 +250,11 @@ impl World {
             self.is_told(&answer);
             same!(self, ours(&answer.json()["problems"]), ours(problems), "{face} and list");
             let said = answer.json()["session"].clone();
-            for field in ["id", "state", "live", "process", "reason", "labels", "exit_code"] {
+            let doubts: &[&str] = match young && self.is_ownerless(life) {
+                true => &[],
+                false => &["state", "reason"],
+            };
+            for field in doubts.iter().chain(&["id", "live", "process", "labels", "exit_code"]) {
                 same!(self, said[field], own[field], "{field}: {face} says {said:#}, list {own:#}");
             }
             let because = said["because"].as_array().map_or(0, Vec::len);

@@ -1,12 +1,12 @@
 //! A home of its own, with agents that do as they are told, innocents who sleep, and all that the driver knows.
 
 use super::{
-    life::{Birth, Life, Paper},
+    life::{Birth, Life, Paper, Turn},
     step::{Fault, KINDS, Kind},
 };
 use crate::{
     home::{Agents, Answer, Home, unused_user},
-    kills::Process,
+    kills::{Process, until},
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
@@ -27,6 +27,8 @@ thread_local! {
 
 /// Nobody who is killed lives on for so long.
 const ENDS: Duration = Duration::from_secs(20);
+/// Whoever is older and is written down nowhere is suspected: `agentctl` says so of Claude Code.
+const GROWN: Duration = Duration::from_secs(5);
 /// So many directories are worked in.
 pub(super) const DIRS: usize = 4;
 
@@ -40,6 +42,8 @@ pub(super) struct Intent {
 pub(super) struct World {
     pub(super) lives: Vec<Life>,
     pub(super) innocents: Vec<(Child, Process)>,
+    /// Between these two they began.
+    began: [Instant; 2],
     pub(super) daemon: Option<Child>,
     /// By directory.
     pub(super) locks: BTreeMap<usize, Intent>,
@@ -112,10 +116,12 @@ impl World {
             fs::create_dir(home.path(dir)).expect("the home is new");
         }
         agents.own();
+        let before = Instant::now();
         let innocents = ["sleep", "claude", "codex"].map(|name| innocent(home, name)).into();
         Self {
             lives: Vec::new(),
             innocents,
+            began: [before, Instant::now()],
             daemon: None,
             locks: BTreeMap::new(),
             fuses: BTreeMap::new(),
@@ -189,6 +195,40 @@ impl World {
     pub(super) fn may_be_loose(&self, life: &Life) -> bool {
         let there = |other: &Life| other.dir == life.dir && self.is_loose(other);
         life.kind == Kind::Pi && self.lives.iter().any(there)
+    }
+
+    /// The innocent that may be taken for a Claude Code which is written down nowhere.
+    pub(super) fn claude(&self) -> Process {
+        self.innocents[1].1
+    }
+
+    /// Waits until the innocents are as old as that takes.
+    pub(super) fn age(&mut self) {
+        self.skipped = self.is_grown();
+        until("age", || self.is_grown().then_some(()));
+    }
+
+    /// They certainly are.
+    pub(super) fn is_grown(&self) -> bool {
+        self.began[1].elapsed() > GROWN
+    }
+
+    /// A session of Claude Code that left in the middle of its turn, and took along what was written down of it: for all that
+    /// can be told it is the innocent's, unless we launched it and saw its end (decision 0013).
+    pub(super) fn is_ownerless(&self, life: &Life) -> bool {
+        let seen = life.receipt == Paper::Good && life.exit == Paper::Good && !self.is_cut();
+        let left = !life.lives() && life.turn != Turn::Rest && !seen;
+        life.kind == Kind::Claude
+            && left
+            && self.began[0].elapsed() > GROWN
+            && !self.is_registered(life)
+    }
+
+    fn is_registered(&self, life: &Life) -> bool {
+        let files = fs::read_dir(self.store(Kind::Claude).join("sessions"));
+        let texts = files.into_iter().flatten().flatten().map(|file| fs::read(file.path()));
+        let names = |text: Vec<u8>| String::from_utf8_lossy(&text).contains(&life.id);
+        texts.flatten().any(names)
     }
 
     /// A receipt of a launch is destroyed, and with it perhaps a key.

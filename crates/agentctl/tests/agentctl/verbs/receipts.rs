@@ -4,6 +4,7 @@ use crate::home::{
     ALL, Agents, GOOD_CLAUDE, PROJECT, Seen,
     lines::{id, prompt, reply},
     receipts::{LAUNCHES, NOBODY, STOPS, boot, days},
+    until,
 };
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
@@ -57,6 +58,39 @@ fn an_answer_that_was_only_printed_is_an_answer() {
         let waited = agents.home.run(&["wait", session["id"].as_str().expect("an id")]);
         assert_eq!(waited.code, Some(code), "{waited:?}");
     }
+}
+
+/// An agent that ought to be written down and is not may have any open turn, but not one of which we saw the end: nobody
+/// who is older and works elsewhere has that, unless it was touched since.
+#[test]
+fn an_end_that_was_seen_leaves_nobody_in_doubt() {
+    let agents = Agents::new();
+    let home = &agents.home;
+    let unwritten = home.stand_in();
+    let (older, younger) = (unwritten.ticks() - 100, unwritten.ticks() + 100);
+    // By hand; launched after it; the same, and touched since its end; launched before it; without an end that was seen.
+    let launched =
+        [None, Some((younger, 1)), Some((younger, -1)), Some((older, 1)), Some((younger, 0))];
+    for (number, launch) in (1..).zip(launched) {
+        home.claude(&id(number), &[prompt("Begin")]);
+        let Some((start, exited)) = launch else { continue };
+        let name = format!("launch{number}");
+        let process = json!({"process": {"pid": NOBODY, "start": start, "boot": boot()}});
+        agents.receipt(&name, &agents.launched(&name, &id(number), process));
+        if exited != 0 {
+            let exit = json!({"schema": 1, "code": 0, "at": days(exited)});
+            home.write(format!("{LAUNCHES}/{name}.exit"), exit.to_string());
+        }
+    }
+    agents.own();
+    let states = |doubted: &str| {
+        let all = (1..=5).map(|number| (id(number), if number == 2 { "died" } else { doubted }));
+        all.fold(Seen::good().and(unwritten.name(), "unknown"), |seen, (id, state)| {
+            seen.and(id, state)
+        })
+    };
+    let seen = until("doubt", || Some(home.seen()).filter(|seen| *seen != states("died")));
+    assert_eq!(seen, states("unknown"));
 }
 
 /// Writes the receipt of a stop under the name it should have; `more` is added.
