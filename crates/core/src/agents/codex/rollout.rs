@@ -50,7 +50,9 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     }
     let mut head = Head::default();
     lines::head(&*file, HEAD, &mut |line| {
-        if let Body::Whole(bytes) = line.body {
+        if let Body::Whole(bytes) = line.body
+            && Head::is_told_by(bytes)
+        {
             let read = json::light(bytes, READ);
             head.newer(&if read.is_object() { read } else { json::object(bytes) });
         }
@@ -314,6 +316,12 @@ struct Head {
 }
 
 impl Head {
+    /// The line may be one of those that are looked for.
+    fn is_told_by(line: &[u8]) -> bool {
+        let words = ["session_meta", "user_message", "UserMessage"];
+        words.iter().any(|word| memchr::memmem::find(line, word.as_bytes()).is_some())
+    }
+
     /// Takes in the next line.
     fn newer(&mut self, line: &Value) {
         let payload = &line["payload"];

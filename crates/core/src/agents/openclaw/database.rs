@@ -198,13 +198,12 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
         Depth::Whole => whole(host, stub, &shown)?,
         Depth::Glance => {
             let mut said = Transcript::default();
-            let end = Cell::Number(GLANCE);
-            let mut newest =
-                events(host, stub, "order by seq desc limit ?2", std::slice::from_ref(&end))?;
-            newest.reverse();
-            let oldest = events(host, stub, "order by seq limit ?2", &[end])?;
-            for (_, event) in oldest.iter().chain(&newest) {
-                said.newer(event, shown.clone());
+            let end = [Cell::Number(GLANCE)];
+            let oldest = rows(host, stub, "order by seq limit ?2", &end)?;
+            let newest = rows(host, stub, "order by seq desc limit ?2", &end)?;
+            let both = oldest.iter().chain(newest.iter().rev());
+            for event in both.filter_map(|row| event(row, &counted)) {
+                said.newer(&event, shown.clone());
             }
             said
         }
@@ -268,7 +267,7 @@ fn each(
     }
 }
 
-/// An entry as far as it is counted: what a tool answered is most of a transcript, and not asked for.
+/// An entry as far as it is counted, or tells of a turn: what a tool answered is most of a transcript, and not asked for.
 fn counted(entry: &[u8]) -> Value {
     let light = json::light(entry, COUNTED);
     let role = json::text(&light["message"], "role");
