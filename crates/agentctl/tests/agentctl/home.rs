@@ -8,6 +8,7 @@ mod agents;
 mod answer;
 mod daemon;
 mod good;
+pub(crate) mod kinds;
 pub(crate) mod lines;
 pub(crate) mod receipts;
 mod repo;
@@ -31,6 +32,7 @@ use std::{
     path::{Path, PathBuf},
     process::{self, Command},
     sync::atomic::{AtomicU32, Ordering},
+    thread,
 };
 use tempfile::TempDir;
 
@@ -165,6 +167,17 @@ impl Home {
         let answer = Answer::of(&mut cat, &self.root().join("out"));
         let denied = answer.stderr.contains("Permission denied");
         assert!(denied && answer.code != Some(0), "{} can be read: {answer:?}", path.display());
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let strangers = kinds::strangers(&self.folder.path().join("home"));
+        // On its way out of a test that failed anyway it is silent.
+        assert!(
+            thread::panicking() || strangers.is_empty(),
+            "files of ours of a kind that `home::kinds` does not know: {strangers:#?}"
+        );
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod cast;
 mod clocks;
+mod furnished;
 mod ours;
 mod pids;
 mod place;

@@ -2,6 +2,10 @@
 
 use super::{
     Kind, Scene, each,
+    furnished::{
+        Bytes, HISTORY, LAUNCH, STATE, files, furnish, one_by_one, put, receipt, shows_the_past,
+        spoil,
+    },
     place::Place,
     planted,
     stores::works,
@@ -25,87 +29,37 @@ use std::{
 const CLAUDE: &[Kind] = &[Kind::Claude];
 /// Claude Code writes down itself who has a session; of Pi, our receipt alone says it.
 const BOTH: &[Kind] = &[Kind::Claude, Kind::Pi];
-/// The directory of our state, below the home.
-const STATE: &str = ".local/state/agentctl";
-/// Those of our commands that read it.
+/// Those of our commands that read our state, of the session that this names.
+const ID: &str = "ID";
 const FACES: &[&[&str]] = &[
     &["list", "--json", "--timeout", "none"],
+    HISTORY,
+    &["status", ID, "--json"],
     &["locks", "--json"],
     &["fuse", "list", "--json"],
     &["budget", "list", "--json"],
+    &["webhook", "list", "--json"],
     &["daemon", "status", "--json"],
     &["events", "--once", "--json"],
+    &["send", ID, "words", "--timeout", "1s", "--json"],
     &["doctor", "--json"],
 ];
-
-/// What our launch is called.
-const LAUNCH: &str = "aaaaaaaaaaaa";
-
-/// The receipt of a launch of a session in this process.
-pub(super) fn receipt(name: &str, session: &str, process: Process) -> Value {
-    json!({
-        "schema": 1, "launch": name, "agent": "claude-code", "session": session,
-        "log": format!("/{name}.log"), "at": days(0),
-        "process": {"pid": process.pid, "start": process.start, "boot": boot()},
-    })
-}
-
-/// Leaves a file of every kind that we write.
-fn furnish(scene: &Scene) {
-    let launches = scene.place.path(format!("{STATE}/launches"));
-    let stops = scene.place.path(format!("{STATE}/stops"));
-    fs::create_dir_all(&launches).expect("a folder");
-    fs::create_dir_all(&stops).expect("a folder");
-    let mut value = receipt(LAUNCH, &scene.id, scene.holder.process);
-    value["agent"] = scene.kind.name().into();
-    fs::write(launches.join(format!("{LAUNCH}.json")), value.to_string()).expect("our file");
-    fs::write(launches.join(format!("{LAUNCH}.log")), "words\n").expect("our file");
-    let exit = json!({"schema": 1, "code": 0, "at": days(0)});
-    fs::write(launches.join(format!("{LAUNCH}.exit")), exit.to_string()).expect("our file");
-    let stop = json!({"schema": 1, "agent": scene.kind.name(), "session": scene.id, "at": days(-1),
-        "process": {"pid": 4_194_999, "start": 7, "boot": boot()}});
-    fs::write(stops.join("4194999-7.json"), stop.to_string()).expect("our file");
-    for dir in ["else", "free"] {
-        fs::create_dir(scene.place.path(dir)).expect("a folder"); // where nobody works
-    }
-    planted::give(&scene.place);
-    let other = scene.place.path("else").display().to_string();
-    for words in [
-        &["lock", other.as_str()] as &[&str],
-        &["fuse", "set", &other, "--ttl", "9h"],
-        &["budget", "set", &scene.id, "--max-tokens", "9m"],
-    ] {
-        let answer = scene.place.ask(words);
-        assert_eq!(answer.code, Some(0), "{answer:#?}");
-    }
-    let Place::Played(home) = &scene.place else { panic!("it is played") };
-    drop(home.daemon()); // it is killed, and leaves what it leaves
-}
-
-/// Every file of ours.
-fn files(scene: &Scene) -> Vec<PathBuf> {
-    let mut todo = vec![scene.place.path(STATE), scene.place.path(".cache/agentctl")];
-    let mut found = Vec::new();
-    while let Some(path) = todo.pop() {
-        let Ok(stat) = path.symlink_metadata() else { continue };
-        if stat.is_dir() {
-            todo.extend(fs::read_dir(&path).expect("ours").flatten().map(|entry| entry.path()));
-        } else if stat.is_file() {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
 
 /// Whatever our files say, the session works in its process; no command falls over them.
 fn bears(scene: &Scene, what: &str) {
     for words in FACES {
-        let answer = scene.place.ask(words); // fails unless the exit code is one of ours
+        let named =
+            |word: &&'static str| if *word == ID { scene.id.clone() } else { (*word).into() };
+        let own: Vec<String> = words.iter().map(named).collect();
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let answer = scene.place.ask(&own); // fails unless the exit code is one of ours
         if words[0] != "list" {
             continue;
         }
         let list = answer.json();
+        if *words == HISTORY {
+            shows_the_past(&list, what);
+        }
         let rows = list["sessions"].as_array().expect("sessions").iter();
         let rows: Vec<&Value> = rows.filter(|row| row["id"] == *scene.id).collect();
         let [row] = rows.as_slice() else { panic!("{what}: {list:#}") };
@@ -115,43 +69,44 @@ fn bears(scene: &Scene, what: &str) {
     assert!(scene.holder.process.lives(), "{what}");
 }
 
-/// Does something to each file of ours beside an agent that lives.
-fn each_file(kind: Kind, harm: impl Fn(&Path, &[u8])) {
-    let scene = Scene::new(kind);
-    furnish(&scene);
-    one_by_one(&scene, harm, |path| bears(&scene, &path.display().to_string()));
-    works(&scene);
+/// A daemon comes up over them, or says in its own words why not.
+fn daemon_bears(scene: &Scene, what: &str) {
+    let Place::Played(home) = &scene.place else { panic!("it is played") };
+    let mut daemon = Daemon::begin(home, &mut home.agentctl(&["daemon", "run"]));
+    let refuses = crate::home::until("a daemon, or its end", || {
+        let said = daemon.said();
+        let refuses = said.contains("error: ");
+        (refuses || said.contains("listens on")).then_some(refuses)
+    });
+    if refuses {
+        let code = daemon.ended();
+        assert!(matches!(code, Some(1 | 5 | 8)), "{what}: {code:?}: {}", daemon.said());
+    }
+    assert!(!daemon.said().contains("panicked"), "{what}: {}", daemon.said());
 }
 
-/// Does something to each file of ours, looks, and then makes all as it was.
-fn one_by_one(scene: &Scene, harm: impl Fn(&Path, &[u8]), look: impl Fn(&Path)) {
-    let all: Vec<(PathBuf, Vec<u8>)> = files(scene)
-        .into_iter()
-        .map(|path| (path.clone(), fs::read(path).expect("ours")))
-        .collect();
-    assert!(all.len() >= 8, "we leave more than {all:?}");
-    for (path, bytes) in &all {
-        harm(path, bytes);
-        planted::give(&scene.place);
-        look(path);
-        let _ = fs::remove_file(path); // it may be gone
-        let _ = fs::remove_dir(path);
-        for (path, bytes) in &all {
-            fs::create_dir_all(path.parent().expect("a folder")).expect("our folder");
-            fs::write(path, bytes).expect("our file");
-            fs::set_permissions(path, Permissions::from_mode(0o600)).expect("our file");
+/// Does something to each file of ours beside an agent that lives.
+fn each_file(kind: Kind, harm: impl Fn(&Path, &Bytes)) {
+    let scene = Scene::new(kind);
+    furnish(&scene);
+    one_by_one(&scene, harm, |path| {
+        let what = path.display().to_string();
+        bears(&scene, &what);
+        if kind == Kind::Claude {
+            daemon_bears(&scene, &what);
         }
-        planted::give(&scene.place);
-    }
+    });
+    works(&scene);
 }
 
 #[test]
 fn a_file_of_ours_that_is_cut_or_empty() {
     each(BOTH, |kind| {
-        each_file(kind, |path, bytes| {
-            fs::write(path, &bytes[..bytes.len() / 2]).expect("our file")
+        each_file(kind, |path, bytes| match bytes {
+            Bytes::File(bytes) => spoil(path, &bytes[..bytes.len() / 2]),
+            Bytes::Pipe | Bytes::Socket => fs::remove_file(path).expect("ours"),
         });
-        each_file(kind, |path, _| fs::write(path, "").expect("our file"));
+        each_file(kind, |path, _| spoil(path, b""));
     });
 }
 
@@ -159,8 +114,8 @@ fn a_file_of_ours_that_is_cut_or_empty() {
 fn a_file_of_ours_full_of_garbage() {
     each(BOTH, |kind| {
         let garbage: Vec<u8> = (0..5000_u32).map(|number| (number * 31 % 251) as u8).collect();
-        each_file(kind, |path, _| fs::write(path, &garbage).expect("our file"));
-        each_file(kind, |path, _| fs::write(path, "{\"schema\":1}").expect("our file"));
+        each_file(kind, |path, _| spoil(path, &garbage));
+        each_file(kind, |path, _| spoil(path, b"{\"schema\":1}"));
     });
 }
 
@@ -176,6 +131,8 @@ fn a_file_of_ours_that_nobody_may_read_or_that_is_none() {
             fs::remove_file(path).expect("our file");
             fs::create_dir(path).expect("our folder");
         });
+        // Whoever opens it as a file waits for ever.
+        each_file(kind, |path, _| put(path, &Bytes::Pipe));
     });
 }
 
@@ -319,8 +276,9 @@ fn old_locks_and_cursors(scene: &Scene) {
     drop(home.daemon());
     let all = files(scene);
     let made = |word: &str| {
-        let path = all.iter().find(|path| path.to_string_lossy().contains(word));
-        path.unwrap_or_else(|| panic!("no {word} in {all:?}"))
+        let named = |(path, _): &&(PathBuf, Bytes)| path.to_string_lossy().contains(word);
+        let found = all.iter().find(named).map(|(path, _)| path);
+        found.unwrap_or_else(|| panic!("no {word} in {all:?}"))
     };
     let (lock, cursor) = (made("d0000"), made(".cursor"));
     let text = fs::read_to_string(lock).expect("our file");
@@ -351,7 +309,8 @@ fn hundreds_of_old_files_of_ours() {
         assert_eq!(made_up, 0, "sessions are made of receipts: {told:#?}");
         let left = |folder: &str| -> Vec<PathBuf> {
             let dir = scene.place.path(STATE).join(folder);
-            files(&scene).into_iter().filter(|path| path.starts_with(&dir)).collect()
+            let paths = files(&scene).into_iter().map(|(path, _)| path);
+            paths.filter(|path| path.starts_with(&dir)).collect()
         };
         let receipts = left("launches");
         let name = |number| format!("{number:012x}.json");

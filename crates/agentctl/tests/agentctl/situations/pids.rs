@@ -3,7 +3,7 @@
 use super::{
     Scene,
     cast::{ALL, Kind, REAL},
-    each, ours, planted,
+    each, furnished, planted,
     player::enclosing,
     scene::Heir,
     situation,
@@ -284,7 +284,7 @@ fn claimed(scene: &Scene, process: Process) {
 fn receipt(scene: &Scene, process: Process, boot: &str) {
     let dir = scene.place.path(".local/state/agentctl/launches");
     fs::create_dir_all(&dir).expect("a folder");
-    let mut value = ours::receipt("01a1e06a", &scene.id, process);
+    let mut value = furnished::receipt("01a1e06a", &scene.id, process);
     value["agent"] = scene.kind.name().into();
     value["at"] = days(-1).into();
     value["process"]["boot"] = boot.into();

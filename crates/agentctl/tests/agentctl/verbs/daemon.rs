@@ -205,7 +205,8 @@ fn each_state_has_a_daemon_of_its_own() {
 fn where_it_cannot_listen_it_does_not_start() {
     let agents = Agents::new();
     let home = &agents.home;
-    let run = home.write(".local/state/agentctl/run/x", "").parent().expect("a folder").to_owned();
+    let run = home.path(".local/state/agentctl/run");
+    fs::create_dir_all(&run).expect("a folder");
     agents.own();
     let blocked = |why: &str| {
         let answer = home.run(&["daemon", "start"]);

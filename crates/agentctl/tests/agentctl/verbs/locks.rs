@@ -214,13 +214,14 @@ fn a_broken_lock_file_locks() {
 fn strange_files_among_locks_are_named() {
     let agents = Agents::new();
     let home = &agents.home;
-    home.write(".local/state/agentctl/intents/locks/README", "hello");
+    let strange = home.write(".local/state/agentctl/intents/locks/README", "hello");
     home.write(".local/state/agentctl/intents/locks/\u{1b}[31m%2fx.json", "{}");
     agents.own();
     let found = home.run(&["locks", "--json"]);
     let problems = found.json()["problems"].as_array().map(Vec::len);
     assert_eq!((found.code, problems, &found.json()["locks"]), (Some(8), Some(2), &json!([])));
     assert_eq!(home.run(&["launch", "claude-code", "-p", "hi"]).code, Some(0));
+    fs::remove_file(strange).expect("a file"); // it is of no kind that we write
 }
 
 #[test]
