@@ -103,6 +103,7 @@ const LINES: &[Line] = &[
             "a_machine_that_is_up_for_ten_years",
             "a_record_that_a_wrong_clock_dated",
             "a_clock_that_was_set_forward",
+            "a_clock_that_was_set_back",
             "zones_and_locales",
         ],
         "`any_moment_is_borne`, `zones_and_locales_change_no_byte`",

@@ -8,11 +8,15 @@ use crate::{
     proof::Source,
     receipt::Launched,
 };
+use jiff::{SignedDuration, Timestamp};
 use std::{
     cmp::Reverse,
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// Clocks of file servers differ by less, and no look takes so long.
+const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// A session that a process may have written.
 struct Written {
@@ -215,6 +219,7 @@ impl Survey<'_> {
             for stub in listing.stubs.iter().filter(|stub| process.since <= stub.updated) {
                 let record = self.agent.read(self.host, stub, Depth::Glance).ok()?;
                 let joins = surely <= stub.updated
+                    && !self.is_ahead(stub)
                     && self.may_join(&record, process)
                     && !self.is_another_s(stub, &record, process);
                 let there = record.cwd.as_ref().map(|cwd| self.host.resolve(cwd));
@@ -268,6 +273,13 @@ impl Survey<'_> {
         let own =
             |one: &Launched| process.launch.as_ref() == Some(&one.launch) && one.agent == name;
         self.host.launches().iter().any(own) && !self.is_within(process)
+    }
+
+    /// It was written at a time that is yet to come: the clock was set back since, and who seems to be older than that
+    /// may be younger.
+    fn is_ahead(&self, stub: &Stub) -> bool {
+        let soon = self.host.now().saturating_add(SKEW).unwrap_or(Timestamp::MAX);
+        stub.updated > soon
     }
 
     /// It was made since the process began, and more stands in it than the process has ever written.

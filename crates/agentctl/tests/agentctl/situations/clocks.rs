@@ -4,11 +4,14 @@ use super::{
     Kind, Scene,
     cast::ALL,
     each, planted,
+    scene::Heir,
     stores::{ended, works},
+    truth::Said,
     world::{Mounted, must, within},
 };
 use crate::kills::until;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use std::{
     fs::{self, File},
     path::Path,
@@ -57,6 +60,58 @@ fn a_clock_that_was_set_forward() {
         works(&scene);
         drop(shown);
     });
+}
+
+/// The clock was set back by an hour: whatever was written before is of a time that is yet to come, and whoever began
+/// since seems older than that.
+#[test]
+fn a_clock_that_was_set_back() {
+    each(ALL, |kind| {
+        for heir in [Heir::Innocent, Heir::Another] {
+            let mut scene = Scene::new(kind);
+            wrote_ahead(&scene);
+            lives_or_cannot_be_told(&scene);
+            touch(&scene.record, SystemTime::now()); // it goes on by the new clock
+            lives_or_cannot_be_told(&scene);
+            let process = scene.recycle(heir);
+            wrote_ahead(&scene);
+            let told = scene.truth();
+            let (said, row) = (&told.rows[&scene.id], told.row(&scene.id));
+            let never = !said.live && matches!(said.state.as_str(), "died" | "unknown");
+            assert!(never && process.lives(), "{heir:?}: {row:#}");
+            has_a_reason(row);
+        }
+    });
+}
+
+/// All that its agent wrote is dated an hour ahead, and so are the files themselves.
+fn wrote_ahead(scene: &Scene) {
+    let ahead = Timestamp::now() + SignedDuration::from_hours(1);
+    let part = scene.kind.part();
+    planted::plant(&scene.place, part);
+    planted::date(&scene.place, part, &scene.place.work(), ahead);
+    planted::claim_since(&scene.place, scene.kind, scene.holder.process, ahead);
+    touch(&scene.record, ahead.into());
+}
+
+fn touch(path: &Path, at: SystemTime) {
+    let file = File::options().append(true).open(path).expect("our file");
+    file.set_modified(at).expect("a time");
+}
+
+/// Its process lives, and so does it, or it is said why that cannot be told.
+fn lives_or_cannot_be_told(scene: &Scene) {
+    let told = scene.truth();
+    let row = told.row(&scene.id);
+    let said = &told.rows[&scene.id];
+    let works = *said == Said::new("working", Some(scene.holder.process));
+    assert!(works || said.state == "unknown", "{row:#}");
+    has_a_reason(row);
+}
+
+fn has_a_reason(row: &Value) {
+    let reason = row["reason"].as_str().unwrap_or_default();
+    assert!(row["state"] != "unknown" || !reason.is_empty(), "{row:#}");
 }
 
 /// A file says it was written in another century, since a clock was wrong then.
