@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::{LIMIT, Stage};
 
 /// The variable that names the folder with its command.
-const SET: &str = "AGENTCTL_TEST_COPILOT";
+pub(crate) const SET: &str = "AGENTCTL_TEST_COPILOT";
 /// Where the executable lies; what npm starts is a script that starts this.
 const EXE: &str = "@github/copilot-linux-x64/copilot";
 
@@ -26,7 +26,7 @@ impl Stage {
     }
 
     /// The variables with which it talks to the model; its settings are made.
-    fn copilot_set(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn copilot_set(&self) -> Vec<(&'static str, String)> {
         let config = self.sandbox.home().join(".copilot/config.json");
         if !config.exists() {
             fs::create_dir_all(config.parent().expect("it has one")).expect("the home is ours");

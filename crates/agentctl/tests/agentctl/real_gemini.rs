@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::support::{LIMIT, Stage, is_real};
 
 /// The variable that names the folder with its command.
-const SET: &str = "AGENTCTL_TEST_GEMINI";
+pub(crate) const SET: &str = "AGENTCTL_TEST_GEMINI";
 /// What its command links to.
 const SCRIPT: &str = "@google/gemini-cli/bundle/gemini.js";
 
@@ -28,7 +28,7 @@ impl Stage {
     }
 
     /// The variables with which it talks to the model; its settings are made.
-    fn gemini_set(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn gemini_set(&self) -> Vec<(&'static str, String)> {
         let settings = self.sandbox.home().join(".gemini/settings.json");
         if !settings.exists() {
             fs::create_dir_all(settings.parent().expect("it has one")).expect("the home is ours");

@@ -26,7 +26,7 @@ const EXE: &str = "bin/node";
 
 impl Stage {
     /// A command that finds OpenClaw, and the Node that is pinned beside it.
-    fn openclaw(&self, words: &[&str]) -> Run<'_> {
+    pub(crate) fn openclaw(&self, words: &[&str]) -> Run<'_> {
         let dir = env::var_os("AGENTCTL_TEST_OPENCLAW").filter(|dir| !dir.is_empty());
         let dir = PathBuf::from(dir.expect("AGENTCTL_TEST_OPENCLAW: run `cargo xtask test`"));
         let path = format!("{}:{}", dir.display(), env::var("PATH").unwrap_or_default());
@@ -45,7 +45,7 @@ impl Stage {
     }
 
     /// Settings with which it talks to the scripted model; returns the gateway's port.
-    fn configure(&self, tools: &Value) -> u16 {
+    pub(crate) fn configure(&self, tools: &Value) -> u16 {
         let port = free_port();
         let model = json!({
             "id": "mock-1", "name": "Mock", "reasoning": false, "input": ["text"],
@@ -77,7 +77,7 @@ impl Stage {
     }
 
     /// Waits until the model was asked for an answer that this gate holds.
-    fn held(&self, gate: &Gate) {
+    pub(crate) fn held(&self, gate: &Gate) {
         self.asked(gate.until().trim_start_matches("MOCK:"));
     }
 
@@ -99,7 +99,7 @@ impl Stage {
 
     /// The session of a key, once it is listed. OpenClaw 2026.9.6 makes the tables of a new store one by
     /// one: until all are there it cannot be read, and `list` says so.
-    fn of_key(&self, key: &str) -> String {
+    pub(crate) fn of_key(&self, key: &str) -> String {
         let root = self.sandbox.root().to_string_lossy().into_owned();
         self.sandbox.wait_for(&format!("session {key}"), LIMIT, || {
             let all =

@@ -26,7 +26,7 @@ pub(crate) const ALL: &[Kind] = &[
 ];
 
 /// Those of which the real program plays too, where all is proved.
-pub(crate) const REAL: &[Kind] = &[Kind::Claude, Kind::Codex, Kind::OpenCode, Kind::Pi];
+pub(crate) const REAL: &[Kind] = ALL;
 
 /// What one of them is made of.
 pub(super) struct Part {

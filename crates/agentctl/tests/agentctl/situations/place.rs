@@ -5,11 +5,11 @@ use crate::{
     driven::path,
     home::{Answer, Home},
     kills::{Process, until},
-    real_opencode, real_pi,
+    real_copilot, real_gemini, real_opencode, real_pi,
     support::Stage,
 };
 use agentctl_testkit::sandbox::Gate;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
@@ -100,20 +100,13 @@ pub(super) struct Launched {
 /// Launches a real agent on a fresh stage; its prompt is written down, and its model asked.
 pub(super) fn launch(kind: Kind) -> Launched {
     let stage = if kind == Kind::OpenCode { Stage::opencode("allow") } else { Stage::new() };
-    let set = match kind {
-        Kind::Claude => vec![path("AGENTCTL_TEST_AGENTS"), ("IS_SANDBOX", "1".to_owned())],
-        Kind::Codex => vec![path("AGENTCTL_TEST_AGENTS")],
-        Kind::OpenCode => [vec![path("AGENTCTL_TEST_OPENCODE")], real_opencode::quiet()].concat(),
-        Kind::Pi => stage.pi_set(&real_pi::NEW),
-        Kind::Gemini | Kind::Copilot | Kind::OpenClaw => panic!("no real {kind:?} plays here"),
-    };
     let gate = stage.sandbox.gate("answer");
-    let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let words = ["launch", kind.name(), "--json", "-p", &gate.until()];
-    let answer = stage.sandbox.agentctl_with(&set, &words);
-    assert_eq!(answer.code, Some(0), "{answer:?}\n{}", stage.sandbox.scene());
-    stage.asked("until");
-    let id = answer.json()["session"]["id"].as_str().expect("an id").to_owned();
+    let id = match kind {
+        Kind::OpenClaw => alone(&stage, &gate),
+        Kind::Claude | Kind::Codex | Kind::OpenCode | Kind::Pi | Kind::Gemini | Kind::Copilot => {
+            by_agentctl(&stage, kind, &gate)
+        }
+    };
     let session = until("recorded prompt", || {
         let row = stage.list(&[]).into_iter().find(|row| row["id"] == *id)?;
         (row["state"] == "working" && row["source"].is_string()).then_some(row)
@@ -121,4 +114,39 @@ pub(super) fn launch(kind: Kind) -> Launched {
     let pid = session["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("a pid");
     let process = Process::of(pid).expect("it lives");
     Launched { place: Place::Real(Box::new(stage)), session, process, gate }
+}
+
+/// The session of one that `agentctl` has launched.
+fn by_agentctl(stage: &Stage, kind: Kind, gate: &Gate) -> String {
+    let agents = || vec![path("AGENTCTL_TEST_AGENTS")];
+    let set = match kind {
+        Kind::Claude => [agents(), vec![("IS_SANDBOX", "1".to_owned())]].concat(),
+        Kind::Codex => agents(),
+        Kind::OpenCode => [vec![path("AGENTCTL_TEST_OPENCODE")], real_opencode::quiet()].concat(),
+        Kind::Pi => stage.pi_set(&real_pi::NEW),
+        Kind::Gemini => [vec![path(real_gemini::SET)], stage.gemini_set()].concat(),
+        Kind::Copilot => [vec![path(real_copilot::SET)], stage.copilot_set()].concat(),
+        Kind::OpenClaw => panic!("its gateway runs what is launched"),
+    };
+    let own: &[&str] = if kind == Kind::Gemini { &["--", "--skip-trust"] } else { &[] };
+    let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let prompt = gate.until();
+    let words = [&["launch", kind.name(), "--json", "-p", &prompt], own].concat();
+    let answer = stage.sandbox.agentctl_with(&set, &words);
+    assert_eq!(answer.code, Some(0), "{answer:?}\n{}", stage.sandbox.scene());
+    stage.asked("until");
+    answer.json()["session"]["id"].as_str().expect("an id").to_owned()
+}
+
+/// The session of an OpenClaw without a gateway. What `agentctl` launches runs in the gateway, with others: only this
+/// is one process with one session. Whoever starts it goes, so that the world collects it.
+fn alone(stage: &Stage, gate: &Gate) -> String {
+    const START: &str = r#""$@" >/dev/null 2>&1 </dev/null &"#;
+    stage.configure(&json!({}));
+    let message = format!("go\n{}", gate.until());
+    let own = ["openclaw", "agent", "--local", "--session-key", "agent:main:alone", "-m", &message];
+    stage.openclaw(&[&["sh", "-c", START, "sh"], &own[..]].concat()).spawn();
+    let id = stage.of_key("alone");
+    stage.held(gate);
+    id
 }
