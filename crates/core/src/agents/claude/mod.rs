@@ -4,6 +4,7 @@
 
 mod adapter;
 mod fork;
+mod head;
 mod known;
 mod launch;
 mod messages;

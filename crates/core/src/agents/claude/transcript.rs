@@ -2,7 +2,10 @@
 //!
 //! Lines branch, repeat and come torn; only file order is relied on. See `docs/agents/claude-code.md`.
 
-use super::picks::{ASKING, BESIDE, DECISIVE, READ};
+use super::{
+    head::Head,
+    picks::{ASKING, BESIDE, DECISIVE, READ},
+};
 use crate::{
     agent::Stub,
     agents::json,
@@ -407,39 +410,6 @@ pub(super) fn is_noise(text: &str) -> bool {
     ["<command-name>", "<local-command-", "<bash-input>", "<bash-stdout>"]
         .iter()
         .any(|tag| text.trim_start().starts_with(tag))
-}
-
-/// What the beginning tells.
-#[derive(Default)]
-struct Head {
-    started: Option<Timestamp>,
-    cwd: Option<std::path::PathBuf>,
-    prompt: Option<String>,
-    version: Option<String>,
-}
-
-impl Head {
-    fn is_full(&self) -> bool {
-        self.started.is_some() && self.cwd.is_some() && self.prompt.is_some()
-    }
-
-    /// Takes in the next line.
-    fn newer(&mut self, value: &Value, size: u64) {
-        self.started = self.started.or_else(|| json::time(value, "timestamp"));
-        self.cwd = self.cwd.take().or_else(|| json::path(value, "cwd"));
-        self.version = self.version.take().or_else(|| json::string(value, "version"));
-        let prompt = match json::text(value, "type") {
-            Some("user") if !json::flag(value, "isMeta") => said(&value["message"]["content"]),
-            Some("queue-operation") => json::text(value, "content"),
-            _ => None,
-        };
-        let prompt = prompt.filter(|text| !is_noise(text) && !is_interruption(text));
-        let prompt = prompt.and_then(text::excerpt).or_else(|| {
-            let long = json::text(value, "type") == Some("user") && size > lines::LIMIT as u64;
-            long.then(|| format!("(a prompt of {size} bytes)"))
-        });
-        self.prompt = self.prompt.take().or(prompt);
-    }
 }
 
 #[cfg(test)]
