@@ -1,12 +1,13 @@
 //! Chaos: launches, prompts, kills and faults in any order, and after each step the truth.
 //!
 //! A sequence of steps follows from a seed. It is played in a home of its own with the real program and stand-ins that
-//! are real processes, and after each step all that `agentctl` says is compared with what the kernel says and with what
+//! are real processes, in a world of its own where one can be made, and after each step all that `agentctl` says is compared with what the kernel says and with what
 //! the driver did ([`truth`]). One that fails is made as short as it can be and printed; what was found so is kept in
 //! `chaos/found.jsonl`, a sequence a line, and played each time.
 
 mod begin;
 mod faults;
+mod heard;
 mod life;
 mod play;
 mod shrink;
@@ -15,6 +16,7 @@ mod tally;
 mod truth;
 mod world;
 
+use crate::situations::alone;
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngSeed, TestRunner},
@@ -61,6 +63,7 @@ fn played(steps: &[Step], tally: &mut Tally, at: &Cell<usize>) {
         world.end(at);
     }
     world.holds(true);
+    world.is_heard();
     tally.checks += world.checks.get();
     tally.sessions += world.lives.len();
 }
@@ -134,35 +137,41 @@ fn number(name: &str) -> Option<u64> {
 /// A few sequences, always the same, the first in any case.
 #[test]
 fn chaos_of_a_few() {
-    let seed = number(SEED).unwrap_or(7);
-    let began = Instant::now();
-    let tally = chaos(seed, 1, SHRINKS[1], |case| case == 0 || case < 4 && began.elapsed() < FEW);
-    tally.is_good();
+    alone(|| {
+        let seed = number(SEED).unwrap_or(7);
+        let began = Instant::now();
+        let few = |case| case == 0 || case < 4 && began.elapsed() < FEW;
+        chaos(seed, 1, SHRINKS[1], few).is_good();
+    });
 }
 
 /// What was found before, and what is asked for.
 #[test]
 fn chaos_that_was_found() {
-    let asked = env::var(STEPS).ok();
-    let mut tally = Tally::new(0);
-    for line in FOUND.lines().chain(asked.as_deref()) {
-        let steps: Vec<Step> = serde_json::from_str(line).expect("a sequence of steps");
-        let wrong = fault(&steps, &mut tally);
-        tally.wrong.extend(wrong.map(|(at, why)| format!("step {at} of {line}: {why}")));
-    }
-    tally.is_good();
+    alone(|| {
+        let asked = env::var(STEPS).ok();
+        let mut tally = Tally::new(0);
+        for line in FOUND.lines().chain(asked.as_deref()) {
+            let steps: Vec<Step> = serde_json::from_str(line).expect("a sequence of steps");
+            let wrong = fault(&steps, &mut tally);
+            tally.wrong.extend(wrong.map(|(at, why)| format!("step {at} of {line}: {why}")));
+        }
+        tally.is_good();
+    });
 }
 
 /// For ten minutes, from a seed that nobody knows.
 #[test]
 #[ignore = "`cargo xtask prove --full --part chaos` runs it"]
 fn chaos_for_long() {
-    let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).expect("a number");
-    let length = Duration::from_secs(number(SECONDS).unwrap_or(600));
-    let began = Instant::now();
-    let seed = number(SEED).unwrap_or(now);
-    let mut tally = chaos(seed, 5, SHRINKS[0], |_| began.elapsed() < length);
-    tally.seconds = began.elapsed().as_secs();
-    tally.written();
-    tally.is_good();
+    alone(|| {
+        let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).expect("a number");
+        let length = Duration::from_secs(number(SECONDS).unwrap_or(600));
+        let began = Instant::now();
+        let seed = number(SEED).unwrap_or(now);
+        let mut tally = chaos(seed, 5, SHRINKS[0], |_| began.elapsed() < length);
+        tally.seconds = began.elapsed().as_secs();
+        tally.written();
+        tally.is_good();
+    });
 }

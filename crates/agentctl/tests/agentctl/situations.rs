@@ -20,7 +20,7 @@ mod world;
 
 pub(crate) use cast::Kind;
 pub(crate) use scene::Scene;
-pub(crate) use world::each;
+pub(crate) use world::{Mounted, alone, each, is_inside};
 
 /// Two tests of one situation: played, and with the real programs where all is proved.
 macro_rules! situation {

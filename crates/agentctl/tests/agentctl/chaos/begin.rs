@@ -55,17 +55,20 @@ impl World {
         let words = wish.words(&dir, &label);
         let answer = self.ask(&words.iter().map(String::as_str).collect::<Vec<_>>());
         let births = self.born_of(&answer);
+        if self.is_full() && answer.code != Some(0) {
+            return nothing(&answer, &births, "there is no room");
+        }
         let of_key = |life: &&Life| wish.key.is_some() && life.key == wish.key;
         let same = self.lives.iter().filter(of_key).collect::<Vec<_>>();
         let lost = same.iter().any(|life| life.receipt != Paper::Good);
-        match same.first().filter(|_| !lost && self.state.is_none()) {
+        match same.first().filter(|_| !lost && !self.is_fixed()) {
             Some(first) if first.kind == wish.agent => {
                 let code = answer.code;
                 let reused = answer.json()["session"]["id"] == *first.id;
                 assert!(code == Some(0) && reused && births.is_empty(), "not reused: {answer:?}");
             }
             Some(_) => nothing(&answer, &births, "the key is another agent's"),
-            None if lost && self.state.is_none() => {
+            None if lost && !self.is_fixed() => {
                 let kept = answer.code == Some(5) || answer.json()["reused"] == true;
                 assert!(kept && births.is_empty(), "its key is lost: {answer:#?}");
             }
@@ -82,7 +85,7 @@ impl World {
     }
 
     fn launched(&mut self, answer: &Answer, births: &[Birth], wish: &Wish, label: &str) {
-        if self.state.is_some() {
+        if self.is_fixed() {
             return nothing(answer, births, "our state is out of reach");
         }
         if wish.key.is_some() && self.has_lost_keys() {
@@ -176,6 +179,7 @@ impl World {
         let asleep = self.innocents.iter().map(|(_, process)| *process);
         let mut known: BTreeSet<u32> = lives.chain(asleep).map(|process| process.pid).collect();
         known.extend(self.daemon.iter().map(Child::id));
+        known.extend(self.heard.iter().map(|heard| heard.stream.pid()));
         self.everybody().into_iter().any(|pid| !known.contains(&pid))
     }
 
@@ -220,8 +224,9 @@ impl World {
         let answer = self.ask(&["resume", &id, "-p", "go", "--json"]);
         let births = self.born_of(&answer);
         let vague = self.lives[at].spoiled || self.is_ownerless(&self.lives[at]);
-        if lived || self.state.is_some() || self.is_faulty(self.lives[at].kind) {
-            return nothing(&answer, &births, "it lives, or nobody can tell");
+        let full = self.is_full() && answer.code != Some(0);
+        if lived || full || self.is_fixed() || self.is_faulty(self.lives[at].kind) {
+            return nothing(&answer, &births, "it lives, nobody can tell, or there is no room");
         }
         if self.is_taken(slot) {
             return nothing(&answer, &births, "its directory is taken");

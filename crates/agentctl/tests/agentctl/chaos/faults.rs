@@ -1,9 +1,14 @@
 //! What befalls files and directories, and how it is mended.
 
 use super::{
+    begin::killed,
     life::{Life, Paper, Stopped},
     step::{Fault, File, Harm, KINDS, Kind},
-    world::{Intent, World},
+    world::{DISK, Intent, World, innocent},
+};
+use crate::{
+    kills::{Process, now, until},
+    situations::is_inside,
 };
 use std::{
     fs::{self, OpenOptions, Permissions},
@@ -12,6 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The pid that was given last in this world.
+const LAST: &str = "/proc/sys/kernel/ns_last_pid";
+/// So often a pid is asked for: threads take some too.
+const TRIES: usize = 20;
 const GARBAGE: &[u8] = b"{\"type\":\"assist\xff\x00\xfe{{\x1b[2J";
 
 /// Spoils a file that is there.
@@ -35,6 +44,11 @@ fn away(path: &Path) -> PathBuf {
     path.with_added_extension("away")
 }
 
+/// What takes all the room on the disk of a directory.
+fn filler(path: &Path) -> PathBuf {
+    path.with_file_name("filler")
+}
+
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("our directory");
 }
@@ -48,6 +62,10 @@ fn befalls(path: &Path, fault: Fault) {
             fs::rename(path, away(path)).expect("our directory");
             fs::write(path, "no directory").expect("our home");
         }
+        Fault::Full => {
+            let filled = fs::write(filler(path), vec![0; 2 * DISK]);
+            assert!(filled.is_err(), "there is room");
+        }
     }
 }
 
@@ -56,6 +74,7 @@ fn mended(path: &Path, fault: Fault) -> io::Result<()> {
         Fault::Away => fs::rename(away(path), path),
         Fault::Closed | Fault::Fixed => fs::set_permissions(path, Permissions::from_mode(0o700)),
         Fault::Replaced => fs::remove_file(path).and_then(|()| fs::rename(away(path), path)),
+        Fault::Full => fs::remove_file(filler(path)),
     }
 }
 
@@ -71,7 +90,8 @@ impl World {
 
     /// All that is ours: every folder of it.
     pub(super) fn state_fault(&mut self, fault: Fault) {
-        if self.state.is_some() || !self.state_dir().is_dir() {
+        let disk = fault != Fault::Full || self.disk.is_some();
+        if self.state.is_some() || !self.state_dir().is_dir() || !disk {
             return self.skip();
         }
         for dir in self.state_dirs(fault) {
@@ -90,7 +110,7 @@ impl World {
             Fault::Fixed => {
                 below.chain([top.join("intents"), top.clone()]).filter(|dir| dir.is_dir()).collect()
             }
-            Fault::Away | Fault::Closed | Fault::Replaced => vec![top],
+            Fault::Away | Fault::Closed | Fault::Replaced | Fault::Full => vec![top],
         }
     }
 
@@ -147,10 +167,40 @@ impl World {
         self.spoiled.insert(path);
     }
 
-    /// The pid of one that is gone is an innocent's now; when it began is still that of the old one.
+    /// The pid of one that is gone is an innocent's now, whose name is the same if it may have one. Only in a world can the
+    /// next pid be chosen; else what was written down leads to one, but for when that began.
     pub(super) fn recycle(&mut self, at: usize) {
         let life = &self.lives[at];
-        if life.lives() || self.state.is_some() || self.is_faulty(life.kind) {
+        let name = if life.kind == Kind::Claude { "claude" } else { "sleep" };
+        if life.lives() || Process::of(life.process.pid).is_some() {
+            return self.skip();
+        }
+        if !is_inside() {
+            return self.rewrite(at);
+        }
+        // Starts are told in hundredths of a second.
+        until("later moment", || (now() > life.process.start + 3).then_some(()));
+        let last = fs::read_to_string(LAST).expect("our world");
+        let heir = (0..TRIES).find_map(|_| {
+            fs::write(LAST, (life.process.pid - 1).to_string()).expect("our world");
+            let (mut child, process) = innocent(self.home(), name);
+            match process.pid == life.process.pid {
+                true => Some((child, process)),
+                false => {
+                    killed(&mut child);
+                    None
+                }
+            }
+        });
+        // Pids rise: one that is higher than the last is told to be none of this world.
+        fs::write(LAST, last.trim_end()).expect("our world");
+        self.skipped = heir.is_none();
+        self.innocents.extend(heir);
+    }
+
+    fn rewrite(&mut self, at: usize) {
+        let life = &self.lives[at];
+        if self.state.is_some() || self.is_faulty(life.kind) {
             return self.skip();
         }
         let (old, new) = (life.process.pid, self.claude().pid);

@@ -67,6 +67,8 @@ pub(super) struct Life {
     pub(super) spoiled: bool,
     pub(super) halted: bool,
     pub(super) steerable: bool,
+    /// Its process ended, and whoever listens was not told yet.
+    pub(super) untold: bool,
     orders: usize,
 }
 
@@ -123,6 +125,7 @@ impl Life {
             spoiled: false,
             halted: false,
             steerable: false,
+            untold: false,
             orders: 0,
         }
     }
@@ -188,6 +191,7 @@ impl Life {
             (self.exit, self.code) = (paper, code);
         }
         self.halted = false;
+        self.untold = true;
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     step::{Kind, Order, Sign, Step},
     world::{DIRS, Intent, World},
 };
-use crate::kills::until;
+use crate::{home::Answer, kills::until};
 use rustix::process::Signal;
 use std::{fs, io, process::Stdio};
 
@@ -36,6 +36,7 @@ impl World {
                 Some(mut daemon) => killed(&mut daemon),
                 None => self.skip(),
             },
+            Step::Listen => self.listen(),
             Step::SpoilLock { dir, harm } => self.spoil_lock(slot(dir), harm),
             Step::SpoilFuse { which, harm } => self.spoil_fuse(which, harm),
             Step::Store { agent, fault } => self.store_fault(agent, fault),
@@ -86,6 +87,7 @@ impl World {
             | Step::Prune
             | Step::Daemon
             | Step::DaemonKilled
+            | Step::Listen
             | Step::SpoilLock { .. }
             | Step::SpoilFuse { .. }
             | Step::Store { .. }
@@ -230,10 +232,15 @@ impl World {
         life.stopped = Stopped::Perhaps;
     }
 
+    /// Nothing can be written, or there was no room for it.
+    fn is_refused(&self, answer: &Answer) -> bool {
+        self.is_fixed() || self.is_full() && answer.code != Some(0)
+    }
+
     fn lock(&mut self, slot: usize) {
         let before = self.files("locks");
         let answer = self.ask(&["lock", &self.dir(slot), "--reason", "mine", "--json"]);
-        if self.state.is_some() || self.is_taken(slot) {
+        if self.is_refused(&answer) || self.is_taken(slot) {
             return assert_ne!(answer.code, Some(0), "it cannot be locked: {answer:#?}");
         }
         assert_eq!(answer.code, Some(0), "{answer:#?}");
@@ -243,7 +250,7 @@ impl World {
 
     fn unlock(&mut self, slot: usize) {
         let answer = self.ask(&["unlock", &self.dir(slot), "--json"]);
-        if self.state.is_some() || !self.locks.contains_key(&slot) {
+        if self.is_refused(&answer) || !self.locks.contains_key(&slot) {
             return assert_ne!(answer.code, Some(0), "nobody locked it: {answer:#?}");
         }
         assert_eq!(answer.code, Some(0), "{answer:#?}");
@@ -253,7 +260,7 @@ impl World {
 
     fn set_fuse(&mut self, slot: usize) {
         let answer = self.ask(&["fuse", "set", &self.dir(slot), "--ttl", "9h", "--json"]);
-        if self.state.is_some() {
+        if self.is_refused(&answer) {
             return assert_ne!(answer.code, Some(0), "it cannot be kept: {answer:#?}");
         }
         assert_eq!(answer.code, Some(0), "{answer:#?}");
@@ -269,7 +276,7 @@ impl World {
         };
         let answer = self.ask(&["fuse", "cancel", &name, "--json"]);
         let lost = self.fuses[&name].paper != Paper::Good;
-        if self.state.is_some() || lost {
+        if self.is_refused(&answer) || lost {
             return assert_ne!(answer.code, Some(0), "it cannot be read or written: {answer:#?}");
         }
         assert_eq!(answer.code, Some(0), "{answer:#?}");
@@ -282,7 +289,7 @@ impl World {
         let answer = self.ask(&words);
         let vague = self.is_faulty(self.lives[at].kind) || self.lives[at].spoiled;
         let lost = self.budgets.get(&id).is_some_and(|one| one.paper != Paper::Good);
-        if self.state.is_some() || lost {
+        if self.is_refused(&answer) || lost {
             return assert_ne!(answer.code, Some(0), "it cannot be kept: {answer:#?}");
         }
         assert!(answer.code == Some(0) || vague, "{answer:#?}");

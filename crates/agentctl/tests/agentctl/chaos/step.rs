@@ -80,6 +80,8 @@ pub(super) enum Fault {
     Fixed,
     /// A file has its name.
     Replaced,
+    /// There is no room on its disk.
+    Full,
 }
 
 /// One thing that happens.
@@ -143,12 +145,14 @@ pub(super) enum Step {
     Prune,
     Daemon,
     DaemonKilled,
+    /// Somebody listens to what happens, to the end.
+    Listen,
     Spoil {
         who: u8,
         file: File,
         harm: Harm,
     },
-    /// What was written down of a process that is gone leads to the pid of an innocent, as if that had come again.
+    /// The pid of a process that is gone is an innocent's now.
     Recycle {
         who: u8,
     },
@@ -200,6 +204,7 @@ impl Step {
             | Self::Prune
             | Self::Daemon
             | Self::DaemonKilled
+            | Self::Listen
             | Self::Recycle { .. }
             | Self::SpoilLock { .. }
             | Self::SpoilFuse { .. }
@@ -248,14 +253,15 @@ fn lived() -> impl Strategy<Value = Step> {
 
 fn wanted() -> impl Strategy<Value = Step> {
     prop_oneof![
-        (0u8..4).prop_map(|dir| Step::Lock { dir }),
-        (0u8..4).prop_map(|dir| Step::Unlock { dir }),
-        (0u8..4).prop_map(|dir| Step::FuseSet { dir }),
-        any::<u8>().prop_map(|which| Step::FuseCancel { which }),
-        any::<u8>().prop_map(|who| Step::Budget { who }),
-        Just(Step::Prune),
-        Just(Step::Daemon),
-        Just(Step::DaemonKilled),
+        1 => (0u8..4).prop_map(|dir| Step::Lock { dir }),
+        1 => (0u8..4).prop_map(|dir| Step::Unlock { dir }),
+        1 => (0u8..4).prop_map(|dir| Step::FuseSet { dir }),
+        1 => any::<u8>().prop_map(|which| Step::FuseCancel { which }),
+        1 => any::<u8>().prop_map(|who| Step::Budget { who }),
+        1 => Just(Step::Prune),
+        1 => Just(Step::Daemon),
+        1 => Just(Step::DaemonKilled),
+        3 => Just(Step::Listen),
     ]
 }
 
@@ -270,7 +276,7 @@ fn harmed() -> impl Strategy<Value = Step> {
         .prop_map(|(who, file, harm)| Step::Spoil { who, file, harm });
     let stores = prop::sample::select(vec![Fault::Away, Fault::Closed]);
     let store = (kind(), stores).prop_map(|(agent, fault)| Step::Store { agent, fault });
-    let faults = vec![Fault::Closed, Fault::Fixed, Fault::Replaced];
+    let faults = vec![Fault::Closed, Fault::Fixed, Fault::Replaced, Fault::Full];
     let state = prop::sample::select(faults).prop_map(|fault| Step::State { fault });
     prop_oneof![
         4 => spoil,
@@ -278,7 +284,7 @@ fn harmed() -> impl Strategy<Value = Step> {
         1 => (0u8..4, harm()).prop_map(|(dir, harm)| Step::SpoilLock { dir, harm }),
         1 => (any::<u8>(), harm()).prop_map(|(which, harm)| Step::SpoilFuse { which, harm }),
         2 => store,
-        2 => state,
+        3 => state,
         1 => Just(Step::Cache),
         1 => Just(Step::Age),
         4 => Just(Step::Mend),

@@ -57,6 +57,7 @@ impl World {
         }
         self.innocents_live();
         self.intents(rows);
+        self.hear();
     }
 
     /// The exit code says whether something could not be read.
@@ -83,7 +84,9 @@ impl World {
             let dirs = [self.launches_dir(), self.state_dir().join("stops")];
             let receipt = |path: &&PathBuf| dirs.iter().any(|dir| path.starts_with(dir));
             for path in self.spoiled.iter().filter(receipt) {
-                sure!(self, named(path), "{} is not told: {problems:#?}", path.display());
+                // An exit is told with the receipt of its launch, if that is lost too.
+                let told = named(path) || named(&path.with_extension("json"));
+                sure!(self, told, "{} is not told: {problems:#?}", path.display());
             }
         }
         let closed = |kind: &&Kind| self.stores.get(kind.command()) == Some(&Fault::Closed);
@@ -159,10 +162,11 @@ impl World {
             (true, false) => &["done", "died", "stopped"],
         };
         let untold = life.spoiled || self.is_faulty(life.kind) || self.may_be_loose(life);
-        let innocent = format!("may be held by pid {}", self.claude().pid);
+        let pids = self.innocents.iter().map(|(_, process)| process.pid);
+        let innocent =
+            pids.into_iter().any(|pid| row["reason"] == format!("may be held by pid {pid}"));
         earlier.contains(&state)
-            || state == "unknown"
-                && (untold || row["reason"] == innocent && self.is_ownerless(life))
+            || state == "unknown" && (untold || innocent && self.is_ownerless(life))
             || self.is_cut() && state == "died" && expected.contains(&"stopped")
     }
 
@@ -329,5 +333,10 @@ fn process(row: &Value) -> Option<Process> {
 }
 
 fn is_ended(row: &Value) -> bool {
-    ["done", "failed", "stopped", "died"].iter().any(|state| row["state"] == *state)
+    is_end(&row["state"])
+}
+
+/// A state of a session that has ended.
+pub(super) fn is_end(state: &Value) -> bool {
+    ["done", "failed", "stopped", "died"].iter().any(|end| state == end)
 }

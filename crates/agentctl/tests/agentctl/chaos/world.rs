@@ -1,12 +1,14 @@
 //! A home of its own, with agents that do as they are told, innocents who sleep, and all that the driver knows.
 
 use super::{
+    heard::Heard,
     life::{Birth, Life, Paper, Turn},
     step::{Fault, KINDS, Kind},
 };
 use crate::{
     home::{Agents, Answer, Home, unused_user},
     kills::{Process, until},
+    situations::{Mounted, is_inside},
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
@@ -29,6 +31,8 @@ thread_local! {
 const ENDS: Duration = Duration::from_secs(20);
 /// Whoever is older and is written down nowhere is suspected: `agentctl` says so of Claude Code.
 const GROWN: Duration = Duration::from_secs(5);
+/// How much room there is on the disk of our own state.
+pub(super) const DISK: usize = 4 << 20;
 /// So many directories are worked in.
 pub(super) const DIRS: usize = 4;
 
@@ -45,6 +49,7 @@ pub(super) struct World {
     /// Between these two they began.
     began: [Instant; 2],
     pub(super) daemon: Option<Child>,
+    pub(super) heard: Option<Heard>,
     /// By directory.
     pub(super) locks: BTreeMap<usize, Intent>,
     /// By name.
@@ -66,6 +71,8 @@ pub(super) struct World {
     pub(super) checks: Cell<u64>,
     /// The last step could not be done.
     pub(super) skipped: bool,
+    /// The small disk of our own state, if it has one.
+    pub(super) disk: Option<Mounted>,
     /// The last: what is left is ended with it.
     pub(super) agents: Agents,
 }
@@ -115,6 +122,11 @@ impl World {
         for dir in slots.chain(["orders", "born", "elsewhere"].map(str::to_owned)) {
             fs::create_dir(home.path(dir)).expect("the home is new");
         }
+        let disk = is_inside().then(|| {
+            let state = home.path(".local/state");
+            fs::create_dir_all(&state).expect("the home is new");
+            Mounted::memory(&format!("size={DISK},mode=700"), &state)
+        });
         agents.own();
         let before = Instant::now();
         let innocents = ["sleep", "claude", "codex"].map(|name| innocent(home, name)).into();
@@ -123,6 +135,7 @@ impl World {
             innocents,
             began: [before, Instant::now()],
             daemon: None,
+            heard: None,
             locks: BTreeMap::new(),
             fuses: BTreeMap::new(),
             budgets: BTreeMap::new(),
@@ -134,6 +147,7 @@ impl World {
             touched: None,
             checks: Cell::new(0),
             skipped: false,
+            disk,
             agents,
         }
     }
@@ -176,8 +190,18 @@ impl World {
     pub(super) fn is_cut(&self) -> bool {
         self.state.is_some_and(|fault| match fault {
             Fault::Away | Fault::Closed | Fault::Replaced => true,
-            Fault::Fixed => false,
+            Fault::Fixed | Fault::Full => false,
         })
+    }
+
+    /// Our own state can be read, and there is no room for more: whatever is said to be done is done, and nothing else.
+    pub(super) fn is_full(&self) -> bool {
+        self.state == Some(Fault::Full)
+    }
+
+    /// Nothing of our own state can be changed.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.state.is_some() && !self.is_full()
     }
 
     /// Notes that nothing was done.
@@ -276,9 +300,11 @@ fn copied(from: &str, to: &Path) {
 }
 
 /// Somebody who sleeps, elsewhere, and is none of our business whatever he is called.
-fn innocent(home: &Home, name: &str) -> (Child, Process) {
+pub(super) fn innocent(home: &Home, name: &str) -> (Child, Process) {
     let program = home.program("innocent").join(name);
-    copied("/bin/sleep", &program);
+    if !program.exists() {
+        copied("/bin/sleep", &program);
+    }
     let mut command = home.command(program);
     command.arg("100000").current_dir(home.path("elsewhere"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -296,6 +322,7 @@ impl Drop for World {
             let _ = child.wait();
         }
         self.lives.clear();
+        self.heard = None;
         // Whoever comes next has the same user. If one does not go, that is seen there.
         let began = Instant::now();
         while !self.everybody().is_empty() && began.elapsed() < ENDS {

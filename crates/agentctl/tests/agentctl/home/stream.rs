@@ -71,6 +71,17 @@ impl Stream {
         event
     }
 
+    /// All that has come by now, of one that still tells.
+    pub(crate) fn heard(&mut self) -> Vec<Value> {
+        let ended = self.child.try_wait().expect("a child");
+        assert!(ended.is_none(), "it tells no more: {ended:?}");
+        let lines = self.lines.try_iter();
+        let new: Vec<Value> =
+            lines.map(|line| serde_json::from_str(&line).expect("JSON")).collect();
+        self.read.extend(new.iter().cloned());
+        new
+    }
+
     /// The next event of a session, and no other: its type, and the states before and after.
     pub(crate) fn told(&mut self, id: &str) -> String {
         loop {

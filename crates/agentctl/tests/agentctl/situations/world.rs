@@ -29,8 +29,7 @@ pub(crate) fn each<F: Fn(Kind)>(agents: &[Kind], situation: F) {
 
 /// The same in worlds that `unshare` makes with more words.
 pub(crate) fn within<F: Fn(Kind)>(more: &[&str], agents: &[Kind], situation: F) {
-    let name = any::type_name::<F>().trim_end_matches("::{{closure}}");
-    let name = name.split_once("::").expect("a crate and a test").1;
+    let name = name_of::<F>();
     if let Some(inside) = env::var_os(INSIDE) {
         let kind = agents.iter().find(|kind| inside == kind.name());
         situation(*kind.expect("the world was made for one of these"));
@@ -40,6 +39,33 @@ pub(crate) fn within<F: Fn(Kind)>(more: &[&str], agents: &[Kind], situation: F) 
     let told = |kind: &Kind| Some(format!("{}:\n{}", kind.name(), failure(name, more, *kind)?));
     let failed: Vec<String> = agents.iter().filter_map(told).collect();
     assert!(failed.is_empty(), "{name} fails for {}", failed.join("\n"));
+}
+
+/// Runs the test in one world, if that can be made, and as it is if not; what it says on the way is heard at once.
+pub(crate) fn alone<F: Fn()>(test: F) {
+    let name = name_of::<F>();
+    let probe = around(name, &[]).arg("true").output();
+    if is_inside() || !probe.is_ok_and(|output| output.status.success()) {
+        return test();
+    }
+    let mut world = world(name, &[]);
+    let output = world.env(INSIDE, "alone").stderr(Stdio::inherit()).output().expect("unshare");
+    assert!(output.status.success() && has_run(&output), "{name} fails in its world");
+}
+
+/// This is a world.
+pub(crate) fn is_inside() -> bool {
+    env::var_os(INSIDE).is_some()
+}
+
+fn name_of<F>() -> &'static str {
+    let name = any::type_name::<F>().trim_end_matches("::{{closure}}");
+    name.split_once("::").expect("a crate and a test").1
+}
+
+/// A name that no test has would run none, and succeed.
+fn has_run(output: &Output) -> bool {
+    String::from_utf8_lossy(&output.stdout).contains("test result: ok. 1 passed")
 }
 
 /// Fails in one sentence, and not once for each agent, where no world can be made.
@@ -54,9 +80,7 @@ fn possible(name: &str, more: &[&str]) {
 /// Runs one, and writes down what came of it where somebody collects that; says why it failed.
 fn failure(name: &str, more: &[&str], kind: Kind) -> Option<String> {
     let output = world(name, more).env(INSIDE, kind.name()).output().expect("unshare");
-    // A name that no test has would run none, and succeed.
-    let ran = String::from_utf8_lossy(&output.stdout).contains("test result: ok. 1 passed");
-    let failure = (!output.status.success() || !ran).then(|| words(&output));
+    let failure = (!output.status.success() || !has_run(&output)).then(|| words(&output));
     if let Some(file) = env::var_os(PROOF) {
         let line = json!({
             "situation": name.rsplit("::").next(), "agent": kind.name(), "failure": failure,
@@ -109,7 +133,7 @@ pub(crate) struct Mounted(PathBuf);
 
 impl Mounted {
     /// Memory as a disk, with these options.
-    pub(super) fn memory(options: &str, at: &Path) -> Self {
+    pub(crate) fn memory(options: &str, at: &Path) -> Self {
         must("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &at.to_string_lossy()]);
         Self(at.to_owned())
     }
