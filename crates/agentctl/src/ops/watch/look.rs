@@ -8,14 +8,14 @@ use crate::{
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
-    event::{self, Cursor, Look, Seen},
+    event::{self, Cursor, Look, Seen, Story},
     host::{Host, Table},
     ident::ProcKey,
     observe::{Candidate, History, Survey, Teller},
     receipt::Launched,
     select::join_unnamed,
     story::{self, From},
-    wire::{Problem, Session},
+    wire::{Problem, Session, StateName},
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
@@ -208,8 +208,12 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
         let launches = host.launches().iter().filter(|_| session.id.is_some()).filter(own);
         let told = story::story(agent, host, candidate.stub.as_ref(), (from, launches));
         let unread = told.as_ref().err().map(|why| unreadable(name, &session, why));
-        let settled = told.is_ok(); // else it is there, and told of once it can be read
-        let seen = Seen { key, session, story: told.unwrap_or_default(), settled };
+        // What it did is told once it can be read. That nothing is known of it any more is told of one that was known.
+        let read = cursor.marks.get(&key).map(|mark| mark.upto);
+        let lost = read.is_some() && session.state == StateName::Unknown;
+        let settled = told.is_ok() || lost;
+        let nothing = Story { upto: read.unwrap_or_default(), ..Story::default() };
+        let seen = Seen { key, session, story: told.unwrap_or(nothing), settled };
         (seen, problem.map(Problem::from).or(unread))
     });
     let (mut seen, unread): (Vec<Seen>, Vec<Option<Problem>>) = read.into_iter().unzip();
