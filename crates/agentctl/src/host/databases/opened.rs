@@ -30,6 +30,11 @@ pub(super) struct Opened {
 impl Opened {
     pub(super) fn new(db: &Path) -> io::Result<Self> {
         let seen = Seen::now(db)?;
+        // SQLite takes the log beside an empty file for what an earlier one left, and removes it, whoever reads. It is
+        // its agent's, who still writes there.
+        if seen.db.size == 0 && seen.log.is_some() {
+            return Err(io::Error::other("it is empty, and its log is not"));
+        }
         let (connection, follows) = match (&seen.log, seen.is_indexed, &seen.journal) {
             (Some(_), true, _) => (at(db, "mode=ro", OpenFlags::SQLITE_OPEN_READ_ONLY)?, true),
             (Some(_), false, _) => (copied(db, &seen)?, false),

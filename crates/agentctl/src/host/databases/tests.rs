@@ -177,3 +177,25 @@ fn what_is_too_large_is_not_copied() {
     let why = count(&db).unwrap_err().to_string();
     assert!(why.ends_with("bytes are too many to copy"), "{why}");
 }
+
+/// Somebody emptied the file under its writer, who has more in the log: that must be there when it is put back.
+#[test]
+fn the_log_of_an_emptied_file_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let db = home.path().join("a.db");
+    let writer = Connection::open(&db).unwrap();
+    writer.execute_batch(LOGGED).unwrap();
+    let (bytes, before) = (fs::read(&db).unwrap(), names(home.path()));
+    for index in ["there", "gone"] {
+        fs::write(&db, "").unwrap();
+        let why = count(&db).unwrap_err().to_string();
+        assert_eq!(why, "it is empty, and its log is not", "its index is {index}");
+        assert!(beside(&db, "-wal").exists(), "the log is gone, its index is {index}");
+        fs::write(&db, &bytes).unwrap();
+        if index == "there" {
+            assert_eq!(names(home.path()), before);
+            assert_eq!(count(&db).unwrap(), [[Cell::Number(1)]]);
+            fs::remove_file(beside(&db, "-shm")).unwrap();
+        }
+    }
+}
