@@ -37,6 +37,15 @@ impl Process {
         self.lives() && !environ.is_empty()
     }
 
+    /// None of its threads goes on.
+    pub(crate) fn is_halted(self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten();
+        threads.flatten().all(|thread| {
+            let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
+        })
+    }
+
     pub(crate) fn parent(self) -> Option<Self> {
         stat(self.pid).and_then(|(parent, _)| Self::of(parent))
     }

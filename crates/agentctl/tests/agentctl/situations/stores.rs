@@ -9,6 +9,7 @@ use super::{
 };
 use crate::kills::until;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::{
     fs::{self, File, Permissions},
@@ -66,18 +67,44 @@ situation!(
     a_corrupt_record,
     real_corrupt_record,
     |scene: Scene| {
-        let bytes = fs::read(&scene.record).expect("our file");
-        let files = beside(&scene);
-        for damaged in damages(&bytes) {
-            fs::write(&scene.record, damaged).expect("our file");
+        let files = while_halted(&scene, || beside(&scene));
+        for damaged in damages(&files[0].1) {
+            while_halted(&scene, || fs::write(&scene.record, &damaged).expect("our file"));
             never_ended(&scene, &scene.truth());
-            for (path, bytes) in &files {
-                fs::write(path, bytes).expect("our file");
-            }
+            while_halted(&scene, || {
+                for (path, bytes) in &files {
+                    fs::write(path, bytes).expect("our file");
+                }
+            });
         }
         works(&scene);
     }
 );
+
+/// Does this while a real agent is halted, and not in the middle of a change to a database: it would go on with that in
+/// another file than it began in, and the index of its log would tell of what is not there, for good.
+fn while_halted<T>(scene: &Scene, act: impl Fn() -> T) -> T {
+    if scene.is_played() {
+        return act();
+    }
+    let process = scene.holder.process;
+    until("moment at which it changes nothing", || {
+        process.signal(Signal::STOP);
+        until("agent that is halted", || process.is_halted().then_some(()));
+        let done = (!is_being_changed(&scene.record)).then(&act);
+        process.signal(Signal::CONT);
+        done
+    })
+}
+
+/// Somebody has one of the locks on the index of its log by which SQLite changes a database.
+fn is_being_changed(database: &Path) -> bool {
+    let index = format!("{}-shm", database.display());
+    let Ok(index) = fs::metadata(index) else { return false };
+    let (inode, locks) = (format!(":{} ", index.ino()), fs::read_to_string("/proc/locks"));
+    let locks = locks.expect("Linux has it");
+    locks.lines().any(|line| line.contains(&inode) && line.contains(" WRITE "))
+}
 
 /// The record, and what a database keeps beside it.
 fn beside(scene: &Scene) -> Vec<(std::path::PathBuf, Vec<u8>)> {
@@ -229,7 +256,8 @@ pub(super) fn works(scene: &Scene) {
         let said = scene.said();
         let late = said.as_ref().is_some_and(|said| said.is_late);
         let works = late || said.as_ref() == Some(&expected);
-        assert!(works, "{said:?}, not {expected:?}: {:#}", scene.truth().row(&scene.id));
+        let row = || scene.truth().row(&scene.id).clone();
+        assert!(works, "{}: {said:?}, not {expected:?}: {:#}", row()["reason"], row());
         (!late).then_some(())
     });
 }
