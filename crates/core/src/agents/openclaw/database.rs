@@ -1,6 +1,11 @@
 //! Sessions since 2026.7: one SQLite database an agent, schema 23 in 2026.9.6.
 
-use super::{adapter::AGENT, entry::Entry, store, transcript::Transcript};
+use super::{
+    adapter::AGENT,
+    entry::Entry,
+    store,
+    transcript::{GLANCED, Transcript},
+};
 use crate::{
     agent::{Depth, Message, Stub},
     agents::{
@@ -202,7 +207,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
             let oldest = rows(host, stub, "order by seq limit ?2", &end)?;
             let newest = rows(host, stub, "order by seq desc limit ?2", &end)?;
             let both = oldest.iter().chain(newest.iter().rev());
-            for event in both.filter_map(|row| event(row, &counted)) {
+            for event in both.filter_map(|row| event(row, &glanced)) {
                 said.newer(&event, shown.clone());
             }
             said
@@ -267,7 +272,7 @@ fn each(
     }
 }
 
-/// An entry as far as it is counted, or tells of a turn: what a tool answered is most of a transcript, and not asked for.
+/// An entry as far as it is counted: what a tool answered is most of a transcript, and not asked for.
 fn counted(entry: &[u8]) -> Value {
     let light = json::light(entry, COUNTED);
     let role = json::text(&light["message"], "role");
@@ -275,6 +280,12 @@ fn counted(entry: &[u8]) -> Value {
         true => light,
         false => json::object(entry),
     }
+}
+
+/// An entry as far as a glance looks at it.
+fn glanced(entry: &[u8]) -> Value {
+    let light = json::light(entry, GLANCED);
+    if light.is_object() { light } else { json::object(entry) }
 }
 
 static COUNTED: &[Pick] = &[

@@ -2,7 +2,7 @@
 
 use crate::{
     agents::{
-        json,
+        json::{self, Pick},
         pi::entries::{self, Step},
     },
     evidence::{Ending, Pending, Tokens, Turn},
@@ -75,3 +75,22 @@ impl Transcript {
         self.turn = Some(turn);
     }
 }
+
+/// All that is looked at of an entry, but what it was billed.
+pub(super) static GLANCED: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("timestamp"),
+    Pick::Field("cwd"),
+    Pick::Field("modelId"),
+    Pick::Within(
+        "message",
+        &[
+            Pick::Field("role"),
+            Pick::Field("stopReason"),
+            Pick::Field("errorMessage"),
+            Pick::Field("durationMs"),
+            Pick::Within("openclawAbort", &[Pick::Field("aborted")]),
+            Pick::Each("content", &[Pick::Field("type"), Pick::Field("text")]),
+        ],
+    ),
+];
