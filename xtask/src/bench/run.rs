@@ -24,10 +24,13 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     thread,
+    time::Duration,
 };
 
 /// How often the two homes take turns.
 const TURNS: usize = 6;
+/// In folders that were changed a moment ago more is looked at; most sessions that live began longer ago.
+const SETTLES: Duration = Duration::from_secs(5);
 
 /// What stays the same during a bench.
 pub(super) struct Bench {
@@ -206,6 +209,7 @@ impl Bench {
         for _ in 0..TURNS {
             for (home, costs) in [large, small].into_iter().zip(&mut costs) {
                 let _live = Live::start(home, &self.programs, many.live)?;
+                thread::sleep(SETTLES);
                 let subject = self.subject(home, &["list"]);
                 subject.run()?;
                 for _ in 0..self.patience.rounds / TURNS + 1 {

@@ -4,10 +4,14 @@ use crate::{
     agent::Stub,
     host::{Before, Counting, Host, Kind, Stat},
 };
+use jiff::SignedDuration;
 use std::{
     io,
     path::{Path, PathBuf},
 };
+
+/// What has not changed for so long is told by its dates.
+const RESTS: SignedDuration = SignedDuration::from_secs(4);
 
 /// A UUID: what such files are named after, and what may safely stand in a path.
 pub(super) fn is_id(text: &str) -> bool {
@@ -61,7 +65,9 @@ pub(super) fn holds(
         return Ok(true);
     }
     let holds = look()?;
-    if holds {
+    // What was touched a moment ago need not be told apart from what comes next: to keep it would cost more than a look.
+    let rests = host.now().duration_since(stat.touched.max(stat.modified)) > RESTS;
+    if holds && rests {
         host.keep_count(&this, HOLDS);
     }
     Ok(holds)
