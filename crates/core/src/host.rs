@@ -103,6 +103,9 @@ pub struct Counting<'a> {
     pub stat: Stat,
 }
 
+/// What was looked through for something: by whose reader, where, and the file or folder as it was before.
+pub type Looked<'a> = (&'static str, &'a Path, Stat);
+
 /// What was counted of a file before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Before {
@@ -429,6 +432,12 @@ pub trait Host: Files + Kernel + Tables + Servers + Sync {
     }
     /// Keeps what was counted of it.
     fn keep_count(&self, _: &Counting<'_>, _: &[u8]) {}
+    /// Nothing was found in this very content before.
+    fn knows_none(&self, _: Looked<'_>) -> bool {
+        false
+    }
+    /// Keeps that nothing was found in it, if it can be told from what may come there.
+    fn keep_none(&self, _: Looked<'_>) {}
     /// Puts down what was kept, for the next command.
     fn put_down(&self) {}
 }

@@ -40,13 +40,14 @@ fn page(head: &Head, figures: &Figures) -> String {
     let mut page = format!(
         "# What is said in chaos\n\n\
          Made by `cargo xtask prove --full --part chaos` on {}, {}, after commit {}, with seed {}: {} wrong.\n\n\
-         A sequence of steps follows from the seed. It is played in a home of its own, with the real `agentctl` and \
+         A sequence of steps follows from the seed. It is played in a world and a home of its own, with the real `agentctl` and \
          stand-ins of Claude Code, Codex and Pi that are real processes, and after each step this must be so: no session \
          is ended whose process lives, none alive whose process is gone; the process that is named is the right one; each \
          session is listed once, and nobody else; `list`, `status` and `explain` agree; the state is the very one, and \
          `unknown` only after a fault that explains it; labels, keys, locks, fuses and budgets are there, or the file that \
          was destroyed is named; `stop` does not succeed while the process lives; a key or a taken directory makes no second \
-         session; a live session is not resumed; innocents sleep on. A step for which nobody is there does nothing, and is \
+         session; a live session is not resumed; innocents sleep on; on a full disk only what was done is said to be; who \
+         listens (`events`) is told no end of what lives, and in the end what is listed. A step for which nobody is there does nothing, and is \
          counted apart. How: `crates/agentctl/tests/agentctl/chaos`; what was found is in its `found.jsonl`.\n\n\
          | | |\n| --- | --- |\n| seconds | {} |\n| sequences | {} |\n| sessions | {} |\n| steps | {steps} |\n\
          | comparisons with the truth | {} |\n",

@@ -7,7 +7,6 @@ use rustix::{
     io::Errno,
 };
 use std::{
-    collections::BTreeMap,
     fs::{self, File, FileType, Metadata, OpenOptions},
     io,
     os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
@@ -85,25 +84,9 @@ impl Files for Disk {
 }
 
 impl Disk {
-    /// The same beside what is known of other paths, and is then known of this one: all of a home have most of their way in
-    /// common, and each name on it is asked about once.
-    pub(super) fn resolve_beside(
-        &self,
-        path: &Path,
-        known: &mut BTreeMap<PathBuf, PathBuf>,
-    ) -> PathBuf {
-        if let Some(leads) = known.get(path) {
-            return leads.clone();
-        }
-        let step = path.parent().zip(path.file_name()).filter(|_| path.is_absolute());
-        let leads = step.and_then(|(above, name)| {
-            let place = self.resolve_beside(above, known).join(name);
-            // Whatever is there, and no link.
-            matches!(readlinkat(CWD, &place, Vec::new()), Err(Errno::INVAL)).then_some(place)
-        });
-        let leads = leads.unwrap_or_else(|| self.resolve(path));
-        known.insert(path.to_owned(), leads.clone());
-        leads
+    /// Something is there, and it is no link.
+    pub(super) fn is_plain(&self, path: &Path) -> bool {
+        matches!(readlinkat(CWD, path, Vec::new()), Err(Errno::INVAL))
     }
 }
 

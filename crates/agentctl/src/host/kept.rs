@@ -9,7 +9,7 @@ use crate::{places, read, write};
 use agentctl_core::{
     agent::Depth,
     evidence::Record,
-    host::{Before, Counting, Original, Stat},
+    host::{Before, Counting, Looked, Original, Stat},
 };
 use jiff::{SignedDuration, Timestamp};
 use shard::{Fresh, Shard};
@@ -104,6 +104,22 @@ impl Kept {
         let Some(name) = count_name(counting) else { return };
         let stamp = count_stamp(counting, self.is_settled(&counting.stat));
         self.add(Fresh { name, stamp, record: count.to_vec() });
+    }
+
+    /// Nothing was found in this before.
+    pub(super) fn knows_none(&self, (agent, path, stat): Looked<'_>) -> bool {
+        let known = none_name(agent, path).and_then(|name| {
+            let shard = self.shard(place(&name))?;
+            in_room(|room| shard.record(&name, &content(&stat), room).map(|_| ()))
+        });
+        known.is_some()
+    }
+
+    /// Keeps that nothing was.
+    pub(super) fn keep_none(&self, (agent, path, stat): Looked<'_>) {
+        if let Some(name) = none_name(agent, path).filter(|_| self.is_settled(&stat)) {
+            self.add(Fresh { name, stamp: content(&stat), record: Vec::new() });
+        }
     }
 
     /// No second content can bear the same dates. A clock that was set back shows files of the future: they are
@@ -250,6 +266,11 @@ fn stamp(of: &Original<'_>) -> Vec<u8> {
 /// Whose count this is.
 fn count_name(of: &Counting<'_>) -> Option<Vec<u8>> {
     Some([of.agent, "count", of.path.to_str()?].join("\0").into_bytes())
+}
+
+/// Where nothing was found.
+fn none_name(agent: &str, path: &Path) -> Option<Vec<u8>> {
+    Some([agent, "none", path.to_str()?].join("\0").into_bytes())
 }
 
 /// The same for its file, and whether that tells one content from another.

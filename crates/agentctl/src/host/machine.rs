@@ -13,8 +13,8 @@ use agentctl_core::{
     control::Unheard,
     evidence::Record,
     host::{
-        Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, OpenFile, Original,
-        Servers, Spent, Stat, Table, Tables, Talk, Told, Use,
+        Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, Looked, OpenFile,
+        Original, Servers, Spent, Stat, Table, Tables, Talk, Told, Use,
     },
     ident::ProcKey,
     receipt::{Launched, Stopped},
@@ -34,6 +34,9 @@ pub(crate) type Native = Proc;
 /// The best reader of processes for this operating system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) type Native = Portable;
+
+/// The kernel follows no longer path.
+const LONGEST: usize = 4096;
 
 /// The machine for one command: its process table is read once and then stands.
 #[derive(Debug)]
@@ -71,6 +74,35 @@ impl<K> Machine<K> {
         let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let (receipts, kept, resolved) = (OnceLock::new(), Kept::new(), Mutex::default());
         Self { files: Disk, databases, servers, kernel, name, receipts, kept, resolved }
+    }
+}
+
+impl<K> Machine<K> {
+    fn led(&self, path: &Path) -> Option<PathBuf> {
+        self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+    }
+
+    fn lead(&self, path: &Path, to: &Path) {
+        let mut resolved = self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        resolved.insert(path.to_owned(), to.to_owned());
+    }
+
+    /// Where a path leads, from whatever is known of the way to it: all of a home have most of that in common, and each name
+    /// is asked about once. None where a link is on the way, or nothing.
+    fn stepwise(&self, path: &Path) -> Option<PathBuf> {
+        let long = path.as_os_str().len() > LONGEST;
+        let ways: Vec<&Path> =
+            path.ancestors().take_while(|_| path.is_absolute() && !long).collect();
+        let known = ways.iter().enumerate().find_map(|(at, way)| Some((at, self.led(way)?)));
+        let (at, mut place) = known.unwrap_or((ways.len().checked_sub(1)?, PathBuf::from("/")));
+        for way in ways[..at].iter().rev() {
+            place.push(way.file_name()?);
+            if !self.files.is_plain(&place) {
+                return None;
+            }
+            self.lead(way, &place);
+        }
+        Some(place)
     }
 }
 
@@ -120,6 +152,14 @@ impl<K: Kernel + Sync> Host for Machine<K> {
         self.kept.keep_count(counting, count);
     }
 
+    fn knows_none(&self, looked: Looked<'_>) -> bool {
+        self.kept.knows_none(looked)
+    }
+
+    fn keep_none(&self, looked: Looked<'_>) {
+        self.kept.keep_none(looked);
+    }
+
     fn put_down(&self) {
         self.kept.put_down();
     }
@@ -143,8 +183,12 @@ impl<K> Files for Machine<K> {
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
-        let mut resolved = self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
-        self.files.resolve_beside(path, &mut resolved)
+        if let Some(known) = self.led(path) {
+            return known;
+        }
+        let leads = self.stepwise(path).unwrap_or_else(|| self.files.resolve(path));
+        self.lead(path, &leads);
+        leads
     }
 }
 

@@ -2,16 +2,12 @@
 
 use crate::{
     agent::Stub,
-    host::{Before, Counting, Host, Kind, Stat},
+    host::{Host, Kind, Looked, Stat},
 };
-use jiff::SignedDuration;
 use std::{
     io,
     path::{Path, PathBuf},
 };
-
-/// What has not changed for so long is told by its dates.
-const RESTS: SignedDuration = SignedDuration::from_secs(4);
 
 /// A UUID: what such files are named after, and what may safely stand in a path.
 pub(super) fn is_id(text: &str) -> bool {
@@ -51,26 +47,20 @@ pub(super) fn logs(host: &dyn Host, db: &Path) -> Vec<PathBuf> {
     vec![beside("-wal"), beside("-journal")]
 }
 
-/// Whether something holds of what lies at a path, by a look that need not be taken again until that changes.
-/// `stat` is from before the look.
-pub(super) fn holds(
+/// What a look at a path finds. Where that is nothing, it need not be looked at again until it changes.
+pub(super) fn found<T>(
     host: &dyn Host,
-    (agent, path, stat): (&'static str, &Path, Stat),
-    look: impl FnOnce() -> io::Result<bool>,
-) -> io::Result<bool> {
-    const HOLDS: &[u8] = b"holds";
-    let this = Counting { agent, path, stat };
-    let before = host.counted(&this);
-    if before.is_some_and(|Before { same, kept }| same && kept == HOLDS) {
-        return Ok(true);
+    looked: Looked<'_>,
+    look: impl FnOnce() -> io::Result<Vec<T>>,
+) -> io::Result<Vec<T>> {
+    if host.knows_none(looked) {
+        return Ok(Vec::new());
     }
-    let holds = look()?;
-    // What was touched a moment ago need not be told apart from what comes next: to keep it would cost more than a look.
-    let rests = host.now().duration_since(stat.touched.max(stat.modified)) > RESTS;
-    if holds && rests {
-        host.keep_count(&this, HOLDS);
+    let found = look()?;
+    if found.is_empty() {
+        host.keep_none(looked);
     }
-    Ok(holds)
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -44,6 +44,34 @@ fn recalled(dir: &Path, original: &Original<'_>) -> Option<Record> {
 }
 
 #[test]
+fn that_nothing_was_found_is_known_of_the_very_content() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |began| Kept::at(Some(folder.path().join("records")), moment(began));
+    let stat = stub("/a").stat.expect("it was asked");
+    let looked = ("agent", Path::new("/a"), stat);
+    // Touched a moment before the look.
+    let young = at(202);
+    young.keep_none(looked);
+    young.put_down();
+    assert!(!at(1000).knows_none(looked));
+    let rested = at(1000);
+    rested.keep_none(looked);
+    rested.put_down();
+    assert!(at(1000).knows_none(looked));
+    let changed = |change: fn(&mut Stat)| {
+        let mut stat = stat;
+        change(&mut stat);
+        at(1000).knows_none(("agent", Path::new("/a"), stat))
+    };
+    assert!(!changed(|stat| stat.size = 4));
+    assert!(!changed(|stat| stat.identity.1 = 9));
+    assert!(!changed(|stat| stat.modified = moment(101)));
+    assert!(!changed(|stat| stat.touched = moment(201)));
+    assert!(!at(1000).knows_none(("other", Path::new("/a"), stat)));
+    assert!(!at(1000).knows_none(("agent", Path::new("/b"), stat)));
+}
+
+#[test]
 fn a_record_comes_back_for_the_very_content_it_was_read_from() {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().join("records");

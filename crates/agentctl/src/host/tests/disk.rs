@@ -1,14 +1,15 @@
 //! Files of every kind.
 
-use crate::host::Disk;
+use crate::host::{Disk, Machine, Patience};
 use agentctl_core::host::{Bytes, Entry, Files, Kind};
 use std::{
     ffi::OsStr,
     fs,
     io::ErrorKind,
     os::unix::{ffi::OsStrExt, fs::symlink},
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 fn fifo(path: &Path) {
@@ -85,6 +86,20 @@ fn a_path_that_leads_nowhere_stays_as_it_is() {
     let dir = tempfile::tempdir().expect("a directory");
     let real = fs::canonicalize(dir.path()).expect("a path");
     symlink(&real, real.join("self")).expect("a link");
-    assert_eq!(Disk.resolve(&real.join("self/self")), real);
-    assert_eq!(Disk.resolve(&real.join("self/none")), real.join("self/none"));
+    let machine = Machine::native(Patience::Each(Duration::ZERO));
+    let both = |path: &str, leads: PathBuf| {
+        let path = real.join(path);
+        assert_eq!(Disk.resolve(&path), leads);
+        assert_eq!([machine.resolve(&path), machine.resolve(&path)], [leads.clone(), leads]);
+    };
+    fs::create_dir_all(real.join("a/b")).expect("a directory");
+    both("self/self", real.clone());
+    both("self/none", real.join("self/none"));
+    both("a/b", real.join("a/b"));
+    both("a/b/..", real.join("a"));
+    both("self/a/b", real.join("a/b"));
+    both("a/none/b", real.join("a/none/b"));
+    let endless = "x/".repeat(100_000);
+    both(&endless, real.join(&endless));
+    both("", real.clone());
 }

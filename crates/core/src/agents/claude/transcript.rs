@@ -21,7 +21,8 @@ use std::{collections::HashSet, io, path::Path};
 
 /// How far back the end is searched for what is only nice to know.
 const TAIL: u64 = 256 << 10;
-/// The same for its title, which is written again whenever a session ends or goes on.
+/// The same for its title, which is written again at an orderly exit, a compaction and a resume. One that was killed long after
+/// is told by its first prompt.
 const TITLE: u64 = 64 << 10;
 /// How many lines may stand in the wrong order.
 const DISORDER: usize = 16;

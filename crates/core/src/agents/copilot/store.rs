@@ -66,13 +66,11 @@ fn links(host: &dyn Host, store: &Path) -> io::Result<Vec<Entry>> {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         stat => stat?,
     };
-    let mut links = Vec::new();
-    files::holds(host, (AGENT, &dir, stat), || {
-        links = ids(host, store)?;
+    files::found(host, (AGENT, &dir, stat), || {
+        let mut links = ids(host, store)?;
         links.retain(|entry| entry.kind == Kind::Link);
-        Ok(links.is_empty())
-    })?;
-    Ok(links)
+        Ok(links)
+    })
 }
 
 /// Every lock file of a session, or of all. One that nobody holds is what a kill leaves behind (1.0.102).

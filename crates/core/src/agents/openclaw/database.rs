@@ -103,13 +103,10 @@ pub(super) fn running(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
         let found = sessions(host, db, (RUNNING, which), &[])?;
         Ok(found.into_iter().filter(Entry::runs).collect::<Vec<_>>())
     };
-    let Some(stat) = at_rest(host, db) else { return look() };
-    let mut found = Vec::new();
-    files::holds(host, (AGENT, db, stat), || {
-        found = look()?;
-        Ok(found.is_empty())
-    })?;
-    Ok(found)
+    match at_rest(host, db) {
+        Some(stat) => files::found(host, (AGENT, db, stat), look),
+        None => look(),
+    }
 }
 
 /// The file, if it alone is the content of the database: SQLite keeps a log beside one that is open.
