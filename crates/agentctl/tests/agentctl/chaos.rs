@@ -1,8 +1,8 @@
 //! Chaos: launches, prompts, kills and faults in any order, and after each step the truth.
 //!
 //! A sequence of steps follows from a seed. It is played in a home of its own with the real program and stand-ins that
-//! are real processes, in a world of its own where one can be made, and after each step all that `agentctl` says is compared with what the kernel says and with what
-//! the driver did ([`truth`]). One that fails is made as short as it can be and printed; what was found so is kept in
+//! are real processes, in a world of its own where one can be made, and after each step all that `agentctl` says is
+//! compared with what the kernel says and with what the driver did ([`truth`]). One that fails is made as short as it can be and printed; what was found so is kept in
 //! `chaos/found.jsonl`, a sequence a line, and played each time.
 
 mod begin;

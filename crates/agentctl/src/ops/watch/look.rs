@@ -8,7 +8,7 @@ use crate::{
 use agentctl_core::{
     agent::{Agent, Depth},
     agents,
-    event::{self, Cursor, Look, Seen, Story},
+    event::{self, Cursor, Look, Seen},
     host::{Host, Table},
     ident::ProcKey,
     observe::{Candidate, History, Survey, Teller},
@@ -205,15 +205,17 @@ fn part(mut survey: Survey<'_>, cursor: &Cursor, host: &dyn Host, only_now: bool
             None => From::Time(cursor.floor_of(name)),
         };
         let own = |launch: &&Launched| launch.agent == name && launch.session == session.id;
-        let launches = host.launches().iter().filter(|_| session.id.is_some()).filter(own);
-        let told = story::story(agent, host, candidate.stub.as_ref(), (from, launches));
+        let launches = || host.launches().iter().filter(|_| session.id.is_some()).filter(own);
+        let told = story::story(agent, host, candidate.stub.as_ref(), (from, launches()));
         let unread = told.as_ref().err().map(|why| unreadable(name, &session, why));
         // What it did is told once it can be read. That nothing is known of it any more is told of one that was known.
-        let read = cursor.marks.get(&key).map(|mark| mark.upto);
-        let lost = read.is_some() && session.state == StateName::Unknown;
-        let settled = told.is_ok() || lost;
-        let nothing = Story { upto: read.unwrap_or_default(), ..Story::default() };
-        let seen = Seen { key, session, story: told.unwrap_or(nothing), settled };
+        let lost = cursor.marks.contains_key(&key) && session.state == StateName::Unknown;
+        let told = match told {
+            Err(_) if lost => story::story(agent, host, None, (from, launches())),
+            told => told,
+        };
+        let settled = told.is_ok();
+        let seen = Seen { key, session, story: told.unwrap_or_default(), settled };
         (seen, problem.map(Problem::from).or(unread))
     });
     let (mut seen, unread): (Vec<Seen>, Vec<Option<Problem>>) = read.into_iter().unzip();

@@ -60,10 +60,13 @@ impl World {
         if self.heard.is_none() {
             return;
         }
-        let list = self.ask(&["list", "--since", "all", "--json", "--timeout", "none"]).json();
-        let rows = list["sessions"].as_array().expect("a list");
         let began = Instant::now();
-        while let Some(wrong) = self.unheard(rows) {
+        loop {
+            // Each time anew: somebody may have grown old enough to be suspected.
+            let list = self.ask(&["list", "--since", "all", "--json", "--timeout", "none"]).json();
+            let Some(wrong) = self.unheard(list["sessions"].as_array().expect("a list")) else {
+                return;
+            };
             assert!(began.elapsed() < LIMIT, "{wrong}");
             thread::sleep(Duration::from_millis(10));
             self.hear();
