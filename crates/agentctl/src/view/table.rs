@@ -12,7 +12,7 @@ use std::{
     io,
 };
 
-/// How much of a prompt tells what a session is about, in characters: whoever reads a list elsewhere than on a terminal, a
+/// How much of a prompt tells what a session is about where no screen cuts it, in characters: whoever reads a list there, a
 /// program or a model, need not be given pages.
 const SUBJECT: usize = 120;
 
@@ -31,7 +31,9 @@ pub(crate) fn sessions(found: &Sessions, columns: &Columns, now: Timestamp) -> i
     }
     let sessions = families(&found.sessions);
     let names = words::names(&sessions);
-    let rows = sessions.iter().zip(&names).map(|(one, name)| row(one, name, columns, now));
+    let screen = screen().filter(|_| !columns.wide);
+    let most = if columns.wide || screen.is_some() { usize::MAX } else { SUBJECT };
+    let rows = sessions.iter().zip(&names).map(|(one, name)| row(one, name, (columns, most), now));
     let table = Table {
         heads: heads(columns),
         rows: rows.collect(),
@@ -39,7 +41,6 @@ pub(crate) fn sessions(found: &Sessions, columns: &Columns, now: Timestamp) -> i
         spare: &["DIRECTORY", "UPDATED", "AGENT", "CACHE", "COST"],
     };
     let paint = Paint::stdout();
-    let screen = screen().filter(|_| !columns.wide);
     table.print(screen, |at, head, cell| match head {
         _ if !paint.is_on() => cell,
         "ID" => paint.name(&cell).into(),
@@ -93,7 +94,13 @@ fn heads(columns: &Columns) -> Vec<&'static str> {
     heads
 }
 
-fn row(session: &Session, name: &str, columns: &Columns, now: Timestamp) -> Vec<String> {
+/// The cells of a session, and so many characters of its subject.
+fn row(
+    session: &Session,
+    name: &str,
+    (columns, most): (&Columns, usize),
+    now: Timestamp,
+) -> Vec<String> {
     let name = match session.parent {
         Some(_) => format!("└ {name}"),
         None => name.to_owned(),
@@ -122,10 +129,7 @@ fn row(session: &Session, name: &str, columns: &Columns, now: Timestamp) -> Vec<
     row.push(words::directory(session.cwd.as_deref()));
     let over = super::budgets::warning(session).filter(|_| session.live);
     let why = session.reason.as_deref().map(agentctl_core::text::one_line);
-    let subject = || match columns.wide {
-        true => plain(Some(words::subject(session))),
-        false => words::headline(words::subject(session), SUBJECT),
-    };
+    let subject = || words::headline(words::subject(session), most);
     row.push(match (why, over) {
         (Some(why), _) if !columns.wide => format!("({why})"),
         (Some(why), _) | (None, Some(why)) => format!("({why}) {}", subject()),

@@ -120,7 +120,8 @@ pub(super) fn subject(session: &Session) -> &str {
 /// The beginning of a text as one line of at most so many characters.
 pub(super) fn headline(text: &str, most: usize) -> String {
     let end = |text: &str, at: usize| text.char_indices().nth(at).map_or(text.len(), |(at, _)| at);
-    let near = end(text, 2 * most); // white space and what is hostile may be left out of it
+    let text = text.trim_start();
+    let near = end(text, most.saturating_mul(2)); // white space and what is hostile may be left out of it
     let mut line = one_line(&text[..near]);
     if near < text.len() || end(&line, most) < line.len() {
         line.truncate(end(&line, most - 1));
@@ -158,7 +159,8 @@ mod tests {
     fn a_headline_is_cut_between_characters() {
         assert_eq!(headline("é  b", 3), "é b");
         assert_eq!(headline("é  bc", 3), "é …");
-        assert_eq!(headline("\n\n\n\n\n\n\na", 3), "…");
+        assert_eq!(headline("\n\n\n\n\n\n\na", 3), "a");
+        assert_eq!(headline("abcd", usize::MAX), "abcd");
         assert_eq!(headline("", 3), "");
     }
 
