@@ -2,6 +2,7 @@
 
 use rustix::process::Signal;
 use serde_json::json;
+use std::fs;
 
 use super::{EXE, tokens};
 use crate::support::{LIMIT, Stage, alive, ended, is_real, signal, uuid};
@@ -34,6 +35,13 @@ fn killed_in_a_tool_it_died_and_resumed_it_is_done() {
     let copilot = stage.copilot_prompt(&id, &format!("MOCK:tool {}", tool.tool())).spawn();
     stage.sandbox.wait_for("running tool", LIMIT, || tool.has_begun().then_some(()));
     let working = stage.becomes(&id, &["working"], &alive("working", "headless"));
+    // Its events come to the disk a while later, and not at all if it is killed before.
+    let events = format!(".copilot/session-state/{id}/events.jsonl");
+    let events = stage.sandbox.home().join(events);
+    stage.sandbox.wait_for("events", LIMIT, || {
+        let text = fs::read_to_string(&events).ok()?;
+        text.contains("\"tool.execution_start\"").then_some(())
+    });
     signal(Signal::KILL, is_real(&working, EXE));
     copilot.wait(LIMIT);
     stage.becomes(&id, &["working"], &ended("died", "killed or crashed"));
