@@ -40,7 +40,7 @@ fn main() -> io::Result<()> {
 }
 
 /// A directory in which the linker finds GCC's unwinder as a part of the program, before it finds the shared library: to load
-/// that costs a seventh of what a program that says hello takes. Where there is none, the shared one serves.
+/// that costs an eighth of what a program that says hello takes. Where there is none, the shared one serves.
 fn unwinder() -> Option<PathBuf> {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|own| own == value);
     let native = env::var_os("HOST") == env::var_os("TARGET");

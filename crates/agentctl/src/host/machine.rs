@@ -90,9 +90,10 @@ impl<K> Machine<K> {
     /// Where a path leads, from whatever is known of the way to it: all of a home have most of that in common, and each name
     /// is asked about once. None where a link is on the way, or nothing.
     fn stepwise(&self, path: &Path) -> Option<PathBuf> {
-        let long = path.as_os_str().len() > LONGEST;
-        let ways: Vec<&Path> =
-            path.ancestors().take_while(|_| path.is_absolute() && !long).collect();
+        if !path.is_absolute() || path.as_os_str().len() > LONGEST {
+            return None;
+        }
+        let ways: Vec<&Path> = path.ancestors().collect();
         let known = ways.iter().enumerate().find_map(|(at, way)| Some((at, self.led(way)?)));
         let (at, mut place) = known.unwrap_or((ways.len().checked_sub(1)?, PathBuf::from("/")));
         for way in ways[..at].iter().rev() {

@@ -2,8 +2,8 @@
 //!
 //! A sequence of steps follows from a seed. It is played in a home of its own with the real program and stand-ins that
 //! are real processes, in a world of its own where one can be made, and after each step all that `agentctl` says is
-//! compared with what the kernel says and with what the driver did ([`truth`]). One that fails is made as short as it can be and printed; what was found so is kept in
-//! `chaos/found.jsonl`, a sequence a line, and played each time.
+//! compared with what the kernel says and with what the driver did ([`truth`]). One that fails is made as short as it
+//! can be and printed; what was found so is kept in `chaos/found.jsonl`, a sequence a line, and played each time.
 
 mod begin;
 mod faults;

@@ -157,7 +157,8 @@ fn a_database_in_which_something_runs_since_is_looked_at() {
     assert!(!sessions(&corpus.agree(LIVE)).is_empty());
 }
 
-/// The same of a folder in which no session is a link.
+/// A session behind a link is found, also if a list came before it was there. Whether that list kept something hangs on whose
+/// locks can be told apart here: what may be kept is asked of `Kept` itself.
 #[test]
 fn a_folder_in_which_something_was_linked_since_is_looked_at() {
     let corpus = Corpus::of(&[".copilot/session-state/"]);
