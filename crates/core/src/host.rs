@@ -90,6 +90,8 @@ pub struct Original<'a> {
     pub stat: Stat,
     /// Other files by which it is told, those that were there.
     pub beside: Vec<Option<Stat>>,
+    /// It is one of the few that every list asks for.
+    pub live: bool,
 }
 
 /// A file whose lines are counted.

@@ -45,7 +45,9 @@ pub enum History {
 pub enum Recall {
     /// What was counted of long transcripts: they are not read again because somebody asks for tokens.
     Counts,
-    /// Records too, and every count, which pays where there are many.
+    /// Records of live sessions too, which every list asks for, and which rest while their agent waits or thinks.
+    Live,
+    /// All records, and every count, which pays where there are many.
     Records,
 }
 
@@ -130,7 +132,10 @@ impl<'a> Survey<'a> {
             stores: Vec::new(),
             candidates: Vec::new(),
             problems: Vec::new(),
-            recalls: Recall::Counts,
+            recalls: match history {
+                History::Skip => Recall::Live,
+                History::Since(_) | History::All => Recall::Counts,
+            },
             brief: false,
             host,
             blind: None,
@@ -215,17 +220,22 @@ impl<'a> Survey<'a> {
 
     /// As [`Survey::new`] for live sessions, and with those of this full id, ended or not.
     pub fn of(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
-        let mut survey = Self::new(agent, host, env, History::Skip);
+        let mut survey = Self::around(agent, host, env);
         survey.also(id);
         survey
     }
 
     /// The same, looking only where the id itself says: nothing there does not mean that there is none.
     pub fn near(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
-        let mut survey = Self::new(agent, host, env, History::Skip);
+        let mut survey = Self::around(agent, host, env);
         survey.add(id, |store| agent.find_near(host, store, id));
         survey.unrecorded(|stop| stop.session == id);
         survey
+    }
+
+    /// Live sessions, of which one is asked for: to keep what is read of it costs more than to read it again.
+    fn around(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env) -> Self {
+        Self { recalls: Recall::Counts, ..Self::new(agent, host, env, History::Skip) }
     }
 
     /// Adds the sessions of this full id, ended or not.

@@ -12,7 +12,7 @@ use agentctl_core::{
     host::{Before, Counting, Looked, Original, Stat},
 };
 use jiff::{SignedDuration, Timestamp};
-use shard::{Fresh, Shard};
+use shard::{Fresh, MOST, Shard};
 use std::{
     cell::RefCell,
     fs,
@@ -24,6 +24,10 @@ use std::{
 const FOLDER: &str = "records";
 /// Few enough to be opened all, many enough that one session that changed has little written anew.
 const SHARDS: usize = 32;
+/// Behind them: what every list asks for, together in one short file.
+const LIVE: usize = SHARDS;
+/// As long as that may grow: a hundred live sessions. It is written whole.
+const LIVE_MOST: usize = 256 << 10;
 /// A file that was touched so shortly before the look may be written to again under the same date: file systems
 /// date by clocks that stand still for a while, some for two seconds.
 const RACY: SignedDuration = SignedDuration::from_secs(3);
@@ -42,8 +46,8 @@ pub(super) struct Kept {
     /// Before any file was looked at.
     began: Timestamp,
     dir: Option<PathBuf>,
-    shards: [OnceLock<Shard>; SHARDS],
-    waiting: [Mutex<Waiting>; SHARDS],
+    shards: [OnceLock<Shard>; SHARDS + 1],
+    waiting: [Mutex<Waiting>; SHARDS + 1],
     may_write: OnceLock<bool>,
 }
 
@@ -61,14 +65,15 @@ impl Kept {
     }
 
     fn at(dir: Option<PathBuf>, began: Timestamp) -> Self {
-        let (shards, waiting) = Default::default();
+        let shards = [const { OnceLock::new() }; SHARDS + 1];
+        let waiting = std::array::from_fn(|_| Mutex::default());
         Self { began, dir, shards, waiting, may_write: OnceLock::new() }
     }
 
     /// What was read from this before.
     pub(super) fn recall(&self, original: &Original<'_>) -> Option<Record> {
         let name = name(original)?;
-        let shard = self.shard(place(&name))?;
+        let shard = self.shard(place_of(original, &name))?;
         in_room(|room| whole(shard.record(&name, &stamp(original), room)?))
     }
 
@@ -79,7 +84,8 @@ impl Kept {
             return;
         };
         if let Some(record) = in_parts(record) {
-            self.add(Fresh { name, stamp: stamp(original), record });
+            let at = place_of(original, &name);
+            self.add(at, Fresh { name, stamp: stamp(original), record });
         }
     }
 
@@ -103,13 +109,13 @@ impl Kept {
     pub(super) fn keep_count(&self, counting: &Counting<'_>, count: &[u8]) {
         let Some(name) = count_name(counting) else { return };
         let stamp = count_stamp(counting, self.is_settled(&counting.stat));
-        self.add(Fresh { name, stamp, record: count.to_vec() });
+        self.add(place(&name), Fresh { name, stamp, record: count.to_vec() });
     }
 
     /// Nothing was found in this before.
     pub(super) fn knows_none(&self, (agent, path, stat): Looked<'_>) -> bool {
         let known = none_name(agent, path).and_then(|name| {
-            let shard = self.shard(place(&name))?;
+            let shard = self.shard(LIVE)?;
             in_room(|room| shard.record(&name, &content(&stat), room).map(|_| ()))
         });
         known.is_some()
@@ -118,7 +124,7 @@ impl Kept {
     /// Keeps that nothing was.
     pub(super) fn keep_none(&self, (agent, path, stat): Looked<'_>) {
         if let Some(name) = none_name(agent, path).filter(|_| self.is_settled(&stat)) {
-            self.add(Fresh { name, stamp: content(&stat), record: Vec::new() });
+            self.add(LIVE, Fresh { name, stamp: content(&stat), record: Vec::new() });
         }
     }
 
@@ -129,8 +135,7 @@ impl Kept {
         stat.touched.max(stat.modified) < settled
     }
 
-    fn add(&self, fresh: Fresh) {
-        let at = place(&fresh.name);
+    fn add(&self, at: usize, fresh: Fresh) {
         let mut waiting = self.waiting(at);
         waiting.size += fresh.record.len();
         waiting.fresh.push(fresh);
@@ -141,7 +146,7 @@ impl Kept {
 
     /// Writes down what is new. What cannot be written is read again the next time.
     pub(super) fn put_down(&self) {
-        for at in 0..SHARDS {
+        for at in 0..=LIVE {
             let waiting = std::mem::take(&mut *self.waiting(at));
             self.write(at, waiting);
         }
@@ -158,7 +163,8 @@ impl Kept {
         }
         if let Some(path) = self.path(at) {
             let there = Shard::open(&path).unwrap_or_default();
-            let _ = there.with(waiting.fresh).write(&path); // it is read again the next time
+            let most = if at == LIVE { LIVE_MOST } else { MOST };
+            let _ = there.with(waiting.fresh, most).write(&path); // it is read again the next time
         }
     }
 
@@ -177,7 +183,8 @@ impl Kept {
     }
 
     fn path(&self, at: usize) -> Option<PathBuf> {
-        Some(self.dir.as_ref()?.join(format!("{at:02x}")))
+        let dir = self.dir.as_ref()?;
+        Some(if at == LIVE { dir.join("live") } else { dir.join(format!("{at:02x}")) })
     }
 }
 
@@ -285,6 +292,10 @@ fn content(stat: &Stat) -> Vec<u8> {
     let numbers = [stat.identity.0, stat.identity.1, stat.size].map(u64::to_le_bytes);
     let moments = [stat.modified, stat.touched].map(|at| at.as_nanosecond().to_le_bytes());
     [numbers.concat(), moments.concat()].concat()
+}
+
+fn place_of(original: &Original<'_>, name: &[u8]) -> usize {
+    if original.live { LIVE } else { place(name) }
 }
 
 fn place(name: &[u8]) -> usize {

@@ -22,6 +22,7 @@ use agentctl_core::{
 use jiff::Timestamp;
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -49,7 +50,7 @@ pub(crate) struct Machine<K> {
     receipts: OnceLock<Receipts>,
     kept: Kept,
     /// Where paths lead: all of one command go by the same stores and directories.
-    resolved: Mutex<BTreeMap<PathBuf, PathBuf>>,
+    resolved: Mutex<BTreeMap<OsString, PathBuf>>,
 }
 
 impl Machine<Native> {
@@ -79,12 +80,12 @@ impl<K> Machine<K> {
 
 impl<K> Machine<K> {
     fn led(&self, path: &Path) -> Option<PathBuf> {
-        self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+        self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(path.as_os_str()).cloned()
     }
 
     fn lead(&self, path: &Path, to: &Path) {
         let mut resolved = self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
-        resolved.insert(path.to_owned(), to.to_owned());
+        resolved.insert(path.into(), to.to_owned());
     }
 
     /// Where a path leads, from whatever is known of the way to it: all of a home have most of that in common, and each name

@@ -2,7 +2,7 @@
 
 use super::{Candidate, Live, Lost, Survey};
 use crate::{
-    agent::{About, Claim, Claims, Part, Program, Trail},
+    agent::{About, Claim, Claims, Part, Program, Stub, Trail},
     evidence::{Holder, Role},
     host::{Process, Table},
     ident::ProcKey,
@@ -231,6 +231,21 @@ impl Survey<'_> {
         if self.knows(store, claim, &key) {
             return;
         }
+        let started_in =
+            self.live.iter().find(|one| one.key == key).and_then(|one| one.cwd.clone());
+        let place = claim.about.cwd.as_deref().or(started_in.as_deref());
+        let found = self.agent.find(self.host, store, &claim.session, place).into_iter().next();
+        self.join(store, claim, (key, trail), found);
+    }
+
+    /// The process holds the session of this record.
+    pub(super) fn join(
+        &mut self,
+        store: &Path,
+        claim: &Claim,
+        (key, trail): (ProcKey, Source),
+        stub: Option<Stub>,
+    ) {
         let launched = self.launched_as(&key, &claim.session);
         let known = self.live.iter_mut().find(|process| process.key == key);
         let role = known.as_ref().and_then(|process| process.role);
@@ -252,9 +267,7 @@ impl Survey<'_> {
             says: claim.about.says.clone(),
             key,
         };
-        let place = claim.about.cwd.as_deref().or(cwd.as_deref());
-        let found = self.agent.find(self.host, store, &claim.session, place);
-        let candidate = self.claimant(store, &claim.session, found.into_iter().next());
+        let candidate = self.claimant(store, &claim.session, stub);
         if candidate.holders.is_empty() {
             candidate.about = claim.about.clone();
             candidate.started_in = cwd;

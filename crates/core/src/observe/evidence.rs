@@ -270,7 +270,7 @@ impl Survey<'_> {
         Ok(record)
     }
 
-    fn record(&self, stub: &Stub, depth: Depth) -> io::Result<Record> {
+    pub(super) fn record(&self, stub: &Stub, depth: Depth) -> io::Result<Record> {
         let original = self.original(stub, depth);
         if let Some(record) = original.as_ref().and_then(|original| self.host.recall(original)) {
             return Ok(record);
@@ -284,7 +284,7 @@ impl Survey<'_> {
 
     fn tally(&self) -> Tally<'_> {
         let least = match self.recalls {
-            Recall::Counts => LONG,
+            Recall::Counts | Recall::Live => LONG,
             Recall::Records => 0,
         };
         Tally::kept(self.host, self.agent.card().name, least)
@@ -304,11 +304,12 @@ impl Survey<'_> {
     /// What a record is told by, where that can be said and it pays to ask what was read of it before.
     fn original<'s>(&self, stub: &'s Stub, depth: Depth) -> Option<Original<'s>> {
         let (stat, beside) = match (self.recalls, stub.stat) {
-            (Recall::Counts, _) => None,
-            (Recall::Records, Some(_)) => self.content(stub, depth),
+            (Recall::Counts, _) | (Recall::Live, None) => None,
+            (Recall::Live | Recall::Records, Some(_)) => self.content(stub, depth),
             (Recall::Records, None) => self.shared_content(stub, depth),
         }?;
-        Some(Original { agent: self.agent.card().name, depth, stub, stat, beside })
+        let live = self.recalls == Recall::Live;
+        Some(Original { agent: self.agent.card().name, depth, stub, stat, beside, live })
     }
 
     /// What shows that a record could not be read: nothing, where it could and was not understood.

@@ -172,9 +172,12 @@ impl Survey<'_> {
                 continue;
             }
             if let Some((store, stub)) = self.only_session(process) {
-                let source = Source::Inference { process: process.key.clone() };
-                let (trail, about) = (Trail::Known(process.key.clone()), About::default());
-                self.follow(&store, Claim { session: stub.id, trail, source, about });
+                let key = process.key.clone();
+                let source = Source::Inference { process: key.clone() };
+                let (trail, about) = (Trail::Known(key.clone()), About::default());
+                let session = stub.id.clone();
+                let claim = Claim { session, trail, source: source.clone(), about };
+                self.join(&store, &claim, (key, source), Some(stub));
             }
         }
     }
@@ -217,7 +220,7 @@ impl Survey<'_> {
                 return None; // what cannot be read may be a second answer
             }
             for stub in listing.stubs.iter().filter(|stub| process.since <= stub.updated) {
-                let record = self.agent.read(self.host, stub, Depth::Glance).ok()?;
+                let record = self.record(stub, Depth::Glance).ok()?;
                 let joins = surely <= stub.updated
                     && !self.is_ahead(stub)
                     && self.may_join(&record, process)
@@ -259,7 +262,7 @@ impl Survey<'_> {
             listed.iter().flat_map(|listing| &listing.stubs).filter(older).collect();
         older.sort_by_key(|stub| Reverse(stub.updated));
         let there = |stub: &&&Stub| {
-            let Ok(record) = self.agent.read(self.host, stub, Depth::Glance) else { return false };
+            let Ok(record) = self.record(stub, Depth::Glance) else { return false };
             let told = self.agent.goes_on_here(stub, cwd);
             let own = |own: PathBuf| self.agent.shares(&self.host.resolve(&own), cwd);
             told.unwrap_or_else(|| record.cwd.is_none_or(own)) && record.parent.is_none()

@@ -1,6 +1,6 @@
 //! Bytes that mean no good, in the file of what was kept.
 
-use super::shard::{Fresh, Shard};
+use super::shard::{Fresh, MOST, Shard};
 use agentctl_testkit::hostile::Target;
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -19,7 +19,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("shard");
     let fresh = kept().map(|(name, stamp, record)| Fresh { name, stamp, record });
-    Shard::default().with(fresh.into()).write(&path).expect("the folder is ours");
+    Shard::default().with(fresh.into(), MOST).write(&path).expect("the folder is ours");
     assert!(kept().iter().all(|(name, ..)| told(&path, name).is_some()), "it can be read");
     vec![fs::read(path).expect("it was written")]
 }

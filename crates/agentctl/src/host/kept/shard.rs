@@ -15,7 +15,7 @@ use std::{
 /// Every build with other readers has another head.
 const HEAD: &[u8] = concat!("agentctl records 1 ", env!("AGENTCTL_READERS"), "\n").as_bytes();
 /// A file is kept shorter than this, and not read if it is longer.
-const MOST: usize = 2 << 20;
+pub(super) const MOST: usize = 2 << 20;
 /// A longer record is not worth its place.
 const LONGEST: usize = 256 << 10;
 /// Behind the head: the sum of the index, and its length.
@@ -107,8 +107,8 @@ impl Shard {
     /// The same with these in place of what it had under their names, the last of each; where that is too
     /// much, without some of the older ones. What is too long leaves nothing under its name: the older is
     /// outdated anyhow.
-    pub(super) fn with(&self, fresh: Vec<Fresh>) -> Draft {
-        let mut draft = Draft::default();
+    pub(super) fn with(&self, fresh: Vec<Fresh>, most: usize) -> Draft {
+        let mut draft = Draft { most, ends: Vec::new(), entries: Vec::new() };
         let places = fresh.iter().enumerate().map(|(at, one)| (sum(&one.name), at));
         let last: HashMap<u64, usize> = places.collect();
         for (at, Fresh { name, stamp, record }) in fresh.into_iter().enumerate() {
@@ -138,8 +138,10 @@ impl Shard {
 }
 
 /// Entries that are to become a file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Draft {
+    /// As long as the file may be.
+    most: usize,
     /// The sums of each name and of its entry, and where that ends.
     ends: Vec<(u64, u64, usize)>,
     entries: Vec<u8>,
@@ -150,7 +152,7 @@ impl Draft {
         let size = entry.len();
         let places = (self.ends.len() + 1) * PLACE;
         let whole = HEAD.len() + FRAME + places + self.entries.len() + size;
-        if size > LONGEST || whole > MOST {
+        if size > LONGEST || whole > self.most {
             return;
         }
         self.entries.extend_from_slice(entry);

@@ -25,7 +25,7 @@ fn stub(path: &str) -> Stub {
 
 fn original(stub: &Stub) -> Original<'_> {
     let stat = stub.stat.expect("it was asked");
-    Original { agent: "agent", depth: Depth::Glance, stub, stat, beside: Vec::new() }
+    Original { agent: "agent", depth: Depth::Glance, stub, stat, beside: Vec::new(), live: false }
 }
 
 fn record(prompt: &str) -> Record {
@@ -197,7 +197,7 @@ fn only_so_much_is_kept() {
     };
     let write = |fresh: Vec<Fresh>| {
         let shard = Shard::open(&path).unwrap_or_default();
-        shard.with(fresh).write(&path).expect("room");
+        shard.with(fresh, MOST).write(&path).expect("room");
         Shard::open(&path).expect("what was written can be read")
     };
     let has = |shard: &Shard, name: &[u8]| shard.record(name, b"", &mut Vec::new()).is_some();
@@ -220,7 +220,7 @@ fn every_damage_is_noticed() {
         stamp: b"stamp".to_vec(),
         record: b"record".to_vec(),
     };
-    let draft = Shard::default().with(vec![fresh("one"), fresh("two")]);
+    let draft = Shard::default().with(vec![fresh("one"), fresh("two")], MOST);
     draft.write(&path).expect("room");
     let whole = fs::read(&path).expect("a file");
     // What can still be read of these bytes.

@@ -148,7 +148,8 @@ fn a_plain_list_needs_nothing_that_was_kept() {
 
 /// A process of which nobody can say what it holds may hold all sessions of its directory.
 #[test]
-fn nor_does_one_of_many_that_may_be_alive() {
+fn of_what_may_be_alive_a_plain_list_keeps_one_short_file() {
+    const LIST: &[&str] = &["list", "--json"];
     let corpus = Corpus { home: Home::new() };
     let home = &corpus.home;
     may_keep(home);
@@ -163,12 +164,22 @@ fn nor_does_one_of_many_that_may_be_alive() {
     home.register(&process, &id(1), json!({"status": "busy"}));
     let registration = home.path(format!(".claude/sessions/{}.json", process.pid()));
     fs::set_permissions(&registration, fs::Permissions::from_mode(0o000)).expect("our file");
-    corpus.warm(ALL); // they have rested long enough to be kept
-    fs::remove_dir_all(home.path(".cache/agentctl")).expect("our folder");
-    let answer = home.run(&["list", "--json"]).json();
-    let sessions = answer["sessions"].as_array().expect("sessions").iter();
-    assert_eq!(sessions.filter(|one| one["id"].is_string()).count(), 24, "{answer:#}");
-    assert!(!home.path(".cache/agentctl").exists());
+    let before = corpus.warm(LIST);
+    let answer = before.json();
+    let sessions = answer["sessions"].as_array().expect("sessions");
+    let named: Vec<_> = sessions.iter().filter(|one| one["id"].is_string()).collect();
+    assert_eq!(named.len(), 24, "{answer:#}");
+    let names: Vec<_> = corpus.kept().into_iter().map(|(path, _)| path).collect();
+    assert_eq!(names, [home.path(KEPT).join("live")]);
+    same(&before, &corpus.agree(LIST));
+    // One that changed is read again, though its length and date are the same.
+    let source = named[0]["source"].as_str().expect("a file");
+    reword(Path::new(source), ("Begin", "Later"));
+    let changed = corpus.agree(LIST);
+    assert!(changed.stdout.contains("Later"), "{}", changed.stdout);
+    // Spoiled, it is as good as none.
+    fs::write(&names[0], "").expect("room");
+    same(&changed, &corpus.agree(LIST));
 }
 
 /// The sum over an index and over each entry (`host/kept/shard.rs`).
