@@ -368,6 +368,11 @@ pub trait Agent: Sync {
     fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
         self.find(host, store, id, None)
     }
+    /// A file of the store is called after this session, which is told by its name alone; never, where files are called
+    /// otherwise.
+    fn is_called(&self, _: &dyn Host, _: &Path, _: &str) -> bool {
+        false
+    }
     /// Whether an inference may join a session with a process of this kind that began then.
     fn may_join(&self, _: &Record, _: Timestamp, _: Option<Role>) -> bool {
         true

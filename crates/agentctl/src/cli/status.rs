@@ -22,7 +22,7 @@ pub(super) fn show(
     depth: Depth,
     page: fn(&Session, Timestamp) -> io::Result<()>,
 ) -> Outcome {
-    let found = ops::status::status(here, &args.id, depth)?;
+    let found = ops::status::shown(here, &args.id, depth)?;
     match args.json {
         true => view::json(&found)?,
         false => {

@@ -221,7 +221,7 @@ pub(super) fn list(portable: bool, params: List) -> Result<Sessions, Fault> {
 }
 
 fn one(shared: &Shared, One { id }: One, depth: Depth) -> Result<Said, Fault> {
-    said(&ops::status::status(&shared.here(None), &id, depth)?)
+    said(&ops::status::shown(&shared.here(None), &id, depth)?)
 }
 
 /// What was missed first, from a look of its own; then all that the watcher tells, but for what was just told.

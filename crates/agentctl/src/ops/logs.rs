@@ -1,6 +1,9 @@
 //! What a session said, and what it goes on to say.
 
-use super::{Here, status::transcript};
+use super::{
+    Here,
+    status::{Reach, transcript},
+};
 use crate::{
     error::{Error, Kind},
     host::{Change, Watch},
@@ -19,7 +22,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The last messages of a session.
 pub(crate) fn last(here: &Here, name: &str, count: usize) -> Result<Messages, Error> {
     let host = here.host();
-    let (agent, session, stub) = transcript(here, name)?;
+    let (agent, session, stub) = transcript(here, name, Reach::Near)?;
     let messages = match &stub {
         Some(stub) => {
             agent.tail(host, stub, count).map_err(|why| Error::unread(&stub.path, why))?.0
@@ -49,7 +52,7 @@ impl<'a> Follow<'a> {
         count: usize,
     ) -> Result<(Self, Vec<Message>), Error> {
         let host = here.host();
-        let (agent, session, stub) = transcript(here, name)?;
+        let (agent, session, stub) = transcript(here, name, Reach::Near)?;
         let Some(stub) = stub else {
             return Err(Error::new(Kind::No, format!("session {name} has no transcript")).hint(
                 "it was not prompted yet, or keeps none; `agentctl status` says what it does",

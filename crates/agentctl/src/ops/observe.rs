@@ -67,13 +67,14 @@ pub(super) fn each<T: Send + 'static>(
     side_by_side(here, chosen, is_quick, move |agent, env| look(agent, &*host, env))
 }
 
-/// Surveys of all agents, made one behind the other: where each is soon done, threads cost more than they save.
+/// Surveys of these agents, made one behind the other: where each is soon done, threads cost more than they save.
 pub(super) fn in_turn<'h>(
     here: &'h Here,
+    agents: &[&'static dyn Agent],
     look: impl Fn(&'static dyn Agent, &'h dyn Host, &Env) -> Survey<'h>,
 ) -> Vec<Survey<'h>> {
     let env = &environment();
-    agents::ALL.iter().map(|agent| look(*agent, here.host(), env)).collect()
+    agents.iter().map(|agent| look(*agent, here.host(), env)).collect()
 }
 
 /// Surveys of all agents, made at once; nobody hurries them.

@@ -17,9 +17,27 @@ use std::path::PathBuf;
 /// Length of a full id of any agent known so far.
 const FULL: usize = 36;
 
-/// One session, read to this depth.
+/// Where the session of a full id is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// At its agent alone, where a file of one agent is called after it: that answers whoever only looks.
+    Near,
+    /// At every agent. Whoever acts is told of a second session that was given the same id.
+    Far,
+}
+
+/// One session, read to this depth, for whoever acts on it.
 pub(crate) fn status(here: &Here, name: &str, depth: Depth) -> Result<OneSession, Error> {
-    let Found { mut session, mut surveys, unread } = find(here, name, depth)?;
+    one(here, name, depth, Reach::Far)
+}
+
+/// The same for whoever only looks.
+pub(crate) fn shown(here: &Here, name: &str, depth: Depth) -> Result<OneSession, Error> {
+    one(here, name, depth, Reach::Near)
+}
+
+fn one(here: &Here, name: &str, depth: Depth, reach: Reach) -> Result<OneSession, Error> {
+    let Found { mut session, mut surveys, unread } = find(here, name, depth, reach)?;
     if depth == Depth::Whole {
         super::budgets::attach(here, std::slice::from_mut(&mut session), true);
     }
@@ -40,8 +58,9 @@ pub(crate) fn status(here: &Here, name: &str, depth: Depth) -> Result<OneSession
 pub(super) fn transcript(
     here: &Here,
     name: &str,
+    reach: Reach,
 ) -> Result<(&'static dyn Agent, Session, Option<Stub>), Error> {
-    let Found { session, surveys, unread } = find(here, name, Depth::Glance)?;
+    let Found { session, surveys, unread } = find(here, name, Depth::Glance, reach)?;
     let unread = unread.into_iter().find(|problem| problem.path == session.source);
     if let Some((problem, path)) = unread.zip(session.source.as_ref()) {
         return Err(Error::unread(path, &problem.message));
@@ -75,7 +94,7 @@ impl Held {
 
 /// The session that is meant, and where it is held.
 pub(super) fn held(here: &Here, name: &str) -> Result<Held, Error> {
-    let Found { session, surveys, .. } = find(here, name, Depth::Glance)?;
+    let Found { session, surveys, .. } = find(here, name, Depth::Glance, Reach::Far)?;
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     let of = |survey: &&Survey<'_>| survey.agent.card().name == agent.card().name;
     let same = |one: &&Candidate| {
@@ -97,8 +116,8 @@ struct Found<'h> {
     unread: Vec<Problem>,
 }
 
-fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error> {
-    let (name, surveys) = meant(here, text)?;
+fn find<'h>(here: &'h Here, text: &str, depth: Depth, reach: Reach) -> Result<Found<'h>, Error> {
+    let (name, surveys) = meant(here, text, reach)?;
     let (mut sessions, mut unread) = (Vec::new(), Vec::new());
     for survey in &surveys {
         let fits = |one: &&Candidate| fits(&name, one);
@@ -118,10 +137,11 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth) -> Result<Found<'h>, Error
 /// Who is meant, and what is seen where that may be. Agents call their sessions anything: whatever is listed is found by
 /// exactly that, though it could mean something else, or nothing; but a pid is a process, or one session could pass for
 /// another.
-fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Error> {
+fn meant<'h>(here: &'h Here, text: &str, reach: Reach) -> Result<(Name, Vec<Survey<'h>>), Error> {
     let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
-    let near =
-        |id: &str| observe::in_turn(here, |agent, host, env| Survey::near(agent, host, env, id));
+    let near = |agents: &[&'static dyn Agent], id: &str| {
+        observe::in_turn(here, agents, |agent, host, env| Survey::near(agent, host, env, id))
+    };
     let wide = |history| {
         observe::all(here, move |agent, host, env| Survey::new(agent, host, env, history))
     };
@@ -132,15 +152,17 @@ fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Erro
             if prefix.len() >= FULL && *prefix == prefix.to_lowercase() =>
         {
             // A full id is one session's: who has it in its place has it. A store that cannot be read only may.
-            let near = near(prefix);
             let is_certain = |one: &Candidate| {
                 let is_named = one.stub.as_ref().is_some_and(|stub| stub.stat.is_some());
                 one.id.as_ref() == Some(prefix) && (is_named || one.is_held())
             };
-            match near.iter().flat_map(|survey| &survey.candidates).any(is_certain) {
-                true => near,
-                false => whole(prefix),
-            }
+            let has = |surveys: &Vec<Survey<'_>>| {
+                surveys.iter().flat_map(|survey| &survey.candidates).any(is_certain)
+            };
+            let own = (reach == Reach::Near).then(|| called(here, prefix)).flatten();
+            let own = own.map(|own| near(&[own], prefix)).filter(has);
+            let near = own.unwrap_or_else(|| near(agents::ALL, prefix));
+            if has(&near) { near } else { whole(prefix) }
         }
         Ok(Name::Id { .. }) | Err(_) => wide(History::All),
         Ok(Name::Pid(_)) => wide(History::Skip),
@@ -164,6 +186,17 @@ fn meant<'h>(here: &'h Here, text: &str) -> Result<(Name, Vec<Survey<'h>>), Erro
         }
         Name::Id { .. } | Name::Pid(_) => Ok((name, surveys)),
     }
+}
+
+/// The one agent that has a file which is called after this id.
+fn called(here: &Here, id: &str) -> Option<&'static dyn Agent> {
+    let (host, env) = (here.host(), observe::environment());
+    let has = |agent: &&&'static dyn Agent| {
+        agent.stores(&env).iter().any(|store| agent.is_called(host, store, id))
+    };
+    let mut own = agents::ALL.iter().filter(has);
+    let first = own.next()?;
+    own.next().is_none().then_some(*first)
 }
 
 fn fits(name: &Name, candidate: &Candidate) -> bool {

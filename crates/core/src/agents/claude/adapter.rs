@@ -115,6 +115,10 @@ impl Agent for Claude {
         store::find(host, store, id, cwd)
     }
 
+    fn is_called(&self, host: &dyn Host, store: &Path, id: &str) -> bool {
+        !store::find(host, store, id, None).is_empty()
+    }
+
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         transcript::read(host, stub)
     }

@@ -124,6 +124,10 @@ impl Agent for Codex {
         store::find_near(host, store, id).into_iter().collect()
     }
 
+    fn is_called(&self, host: &dyn Host, store: &Path, id: &str) -> bool {
+        store::find_near(host, store, id).is_some()
+    }
+
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
     }

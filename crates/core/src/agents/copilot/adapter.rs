@@ -95,6 +95,10 @@ impl Agent for Copilot {
         store::stub(host, store, id).into_iter().collect()
     }
 
+    fn is_called(&self, host: &dyn Host, store: &Path, id: &str) -> bool {
+        store::stub(host, store, id).is_ok()
+    }
+
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         events::read(host, stub)
     }
