@@ -33,27 +33,41 @@ fn main() -> io::Result<()> {
     }
     add(&compiler()?, &mut hash);
     writeln!(cargo, "cargo::rustc-env=AGENTCTL_READERS={hash:016x}")?;
-    match unwinder() {
-        Some(dir) => writeln!(cargo, "cargo::rustc-link-search=native={}", dir.display()),
-        None => Ok(()),
+    if let Some((dir, whole)) = parts() {
+        writeln!(cargo, "cargo::rustc-link-arg-bins=-L{}", dir.display())?;
+        if whole {
+            writeln!(cargo, "cargo::rustc-link-arg-bins=-static-pie")?;
+        }
     }
+    Ok(())
 }
 
-/// A directory in which the linker finds GCC's unwinder as a part of the program, before it finds the shared library: to load
-/// that costs an eighth of what a program that says hello takes. Where there is none, the shared one serves.
-fn unwinder() -> Option<PathBuf> {
+/// A directory in which the linker finds the C library and GCC's unwinder as parts of the program, before it finds the shared
+/// ones, and whether it has both: to load those costs a third of what a program that says hello takes.
+fn parts() -> Option<(PathBuf, bool)> {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|own| own == value);
     let native = env::var_os("HOST") == env::var_os("TARGET");
     if !native || !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") {
         return None;
     }
-    let found = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output().ok()?;
-    let library = PathBuf::from(String::from_utf8(found.stdout).ok()?.trim_end());
-    let dir = PathBuf::from(env::var_os("OUT_DIR")?).join("unwinder");
+    let dir = PathBuf::from(env::var_os("OUT_DIR")?).join("parts");
     fs::create_dir_all(&dir).ok()?;
-    // A name alone is what `cc` says of a library that it does not have.
-    library.is_absolute().then(|| fs::copy(&library, dir.join("libgcc_s.a")).ok())??;
-    Some(dir)
+    let part = |name: &str, called: &str| {
+        let found = archive(name)?;
+        fs::copy(found, dir.join(called)).ok()
+    };
+    part("libgcc_eh.a", "libgcc_s.a")?;
+    let whole = ["libutil.a", "librt.a", "libpthread.a", "libm.a", "libdl.a", "libc.a"];
+    let whole = archive("rcrt1.o")
+        .and(whole.iter().map(|name| part(name, name)).collect::<Option<Vec<_>>>());
+    Some((dir, whole.is_some()))
+}
+
+/// Where the C compiler has this; a name alone is what it says of what it does not have.
+fn archive(name: &str) -> Option<PathBuf> {
+    let found = Command::new("cc").arg(format!("-print-file-name={name}")).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(found.stdout).ok()?.trim_end());
+    path.is_absolute().then_some(path)
 }
 
 /// The standard library has hashes of its own, which another one need not share.

@@ -54,7 +54,8 @@ fn a_mapped_file_is_used() {
     let folder = tempfile::tempdir().expect("a directory");
     let dir = folder.path().canonicalize().expect("it is there").join("dir");
     fs::create_dir(&dir).expect("a directory");
-    let maps = fs::read_to_string("/proc/self/maps").expect("our own");
+    let maps = Command::new("cat").arg("/proc/self/maps").output().expect("it runs");
+    let maps = String::from_utf8(maps.stdout).expect("text");
     let libc = maps.split_whitespace().find(|word| word.contains("/libc")).expect("it is linked");
     let own = dir.join("libown.so");
     fs::copy(libc, &own).expect("a library");
