@@ -258,6 +258,10 @@ pub trait Agent: Sync {
     fn registers(&self) -> bool {
         false
     }
+    /// Nothing but its claims shows who has a session loaded: a process of it may go by any name.
+    fn only_claims(&self) -> bool {
+        false
+    }
     /// It may have been told to go on with the session of its directory that was written last, which it need
     /// not have written to since.
     fn may_resume(&self, _: &Program<'_>) -> bool {

@@ -102,6 +102,8 @@ pub struct Survey<'a> {
     strangers: Vec<Live>,
     /// Stores whose claims could not all be read: a process without one may hold anything there.
     unclear: Vec<PathBuf>,
+    /// Stores in which not even the names of claims could be read: a program under any name may hold anything there.
+    shut: Vec<PathBuf>,
     /// Some store could not be read at all.
     unread: bool,
     /// Some part of a store's history could not be read.
@@ -143,6 +145,7 @@ impl<'a> Survey<'a> {
             suspects: Vec::new(),
             strangers: Vec::new(),
             unclear: Vec::new(),
+            shut: Vec::new(),
             unread: false,
             partial: false,
             lost: Vec::new(),

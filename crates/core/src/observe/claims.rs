@@ -43,6 +43,9 @@ impl Survey<'_> {
         if !claims.problems.is_empty() {
             self.unclear.push(store.to_owned());
         }
+        if claims.closed {
+            self.shut.push(store.to_owned());
+        }
         self.untold(store, &claims);
         for trouble in claims.problems {
             self.problem(trouble.path, trouble.why);

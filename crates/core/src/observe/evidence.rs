@@ -43,6 +43,7 @@ impl Survey<'_> {
         // Whoever uses another store holds nothing here, unless its words name it.
         let concerns = |one: &&Live| one.uses(store) || one.may_name.is_some();
         let oldest = self.suspects.iter().filter(concerns).map(earliest).min();
+        let oldest = if self.is_unclaimed(store) { Some(Timestamp::MIN) } else { oldest };
         let asked = match history {
             History::All => Some(Timestamp::MIN),
             History::Since(at) => Some(at),
@@ -119,6 +120,8 @@ impl Survey<'_> {
             false => Vec::new(), // its process is known
         };
         let hidden = candidate.hidden.clone().or_else(|| self.late(candidate, &record));
+        let unsuspected = suspects.is_empty().then(|| self.unclaimed(candidate, &record));
+        let hidden = hidden.or(unsuspected.flatten());
         let unclaimed = candidate.id.as_deref().filter(|_| candidate.lost.is_empty());
         let absence = unclaimed.map(|id| self.agent.absence(&candidate.store, id));
         let answered = self.answered(candidate, &record);
@@ -327,6 +330,19 @@ impl Survey<'_> {
         record.title = record.title.take().or(about.title.clone());
         record.cwd = about.cwd.clone().or(record.cwd.take());
         record.version = about.version.clone().or(record.version.take());
+    }
+
+    /// Why nobody can say that nobody runs it: only a claim would tell, and not all could be read.
+    fn unclaimed(&self, candidate: &Candidate, record: &Reading) -> Option<String> {
+        let open =
+            matches!(record, Reading::Read(record) if matches!(record.turn, Turn::Open { .. }));
+        let may_run = open && candidate.holders.is_empty() && self.is_unclaimed(&candidate.store);
+        may_run.then(|| "what tells who runs it cannot be read".to_owned())
+    }
+
+    fn is_unclaimed(&self, store: &Path) -> bool {
+        let is_in = |stores: &[PathBuf]| stores.iter().any(|one| one == store);
+        is_in(&self.shut) || self.agent.only_claims() && is_in(&self.unclear)
     }
 
     /// Why the pass over the processes says nothing of it: it was written to since.

@@ -130,6 +130,10 @@ impl Agent for OpenClaw {
         store::claims(host, store)
     }
 
+    fn only_claims(&self) -> bool {
+        true // `openclaw agent --local` is known by its lock and by the row that runs
+    }
+
     fn serves(
         &self,
         host: &dyn Host,

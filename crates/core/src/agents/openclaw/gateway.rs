@@ -55,7 +55,7 @@ pub(super) fn line(host: &dyn Host, store: &Path, gateway: &ProcKey) -> io::Resu
 
 /// Its port, and the lock that tells it.
 fn door(host: &dyn Host, store: &Path, gateway: &ProcKey) -> Option<(u16, Lock)> {
-    lock::all(host, store).into_iter().find_map(|lock| {
+    lock::all(host, store).0.into_iter().find_map(|lock| {
         let port = lock.gateway(host, gateway)?;
         Some((port, lock))
     })

@@ -1,13 +1,16 @@
 //! Who runs agents of a state directory: one process at a time, by the file it locks.
 
 use crate::{
-    agent::Trail,
+    agent::{Trail, Trouble},
     agents::json,
     host::{self, Host},
     ident::ProcKey,
 };
 use jiff::Timestamp;
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 const NAME: &str = "gateway.state.lock";
 const LIMIT: usize = 64 << 10;
@@ -25,16 +28,28 @@ pub(super) struct Lock {
     pub(super) config: PathBuf,
 }
 
-/// Locks of a state directory: one for each user who ran a gateway there.
-pub(super) fn all(host: &dyn Host, store: &Path) -> Vec<Lock> {
+/// Locks of a state directory: one for each user who ran a gateway there. What cannot be read is told beside them.
+pub(super) fn all(host: &dyn Host, store: &Path) -> (Vec<Lock>, Vec<Trouble>) {
     let tmp = store.join("tmp");
-    let dirs = host.entries(&tmp).unwrap_or_default().into_iter();
-    let dirs = dirs.filter(|dir| dir.name.starts_with("openclaw-"));
-    dirs.filter_map(|dir| read(host, store, &tmp.join(dir.name).join(NAME))).collect()
+    let (mut locks, mut problems) = (Vec::new(), Vec::new());
+    let mut trouble = |path: PathBuf, why: &io::Error| {
+        if why.kind() != io::ErrorKind::NotFound {
+            problems.push(Trouble { path, why: why.to_string() });
+        }
+    };
+    let dirs = host.entries(&tmp).inspect_err(|why| trouble(tmp.clone(), why)).unwrap_or_default();
+    for dir in dirs.into_iter().filter(|dir| dir.name.starts_with("openclaw-")) {
+        let path = tmp.join(dir.name).join(NAME);
+        match host::slurp(host, &path, LIMIT) {
+            Ok(bytes) => locks.extend(parse(&bytes, store)),
+            Err(why) => trouble(path, &why),
+        }
+    }
+    (locks, problems)
 }
 
-fn read(host: &dyn Host, store: &Path, path: &Path) -> Option<Lock> {
-    let lock = json::object(&host::slurp(host, path, LIMIT).ok()?);
+fn parse(bytes: &[u8], store: &Path) -> Option<Lock> {
+    let lock = json::object(bytes);
     Some(Lock {
         pid: u32::try_from(lock.get("pid")?.as_u64()?).ok()?,
         start: lock.get("startTime")?.as_u64()?,

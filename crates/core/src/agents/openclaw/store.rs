@@ -66,8 +66,8 @@ impl Place {
 
 /// Sessions that are stored as running.
 pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
-    let locks = lock::all(host, store);
-    let mut found = Claims::default();
+    let (locks, problems) = lock::all(host, store);
+    let mut found = Claims { problems, ..Claims::default() };
     for place in places(host, store)? {
         if place.has_database(host) {
             let shown = |row: &Entry| row.claim(database::shown(&place.database, row), &locks);
