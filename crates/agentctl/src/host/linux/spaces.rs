@@ -46,7 +46,9 @@ pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
     let nested = fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
     let elder = |first: &Process| start < first.start;
     let older = table.process(1).is_some_and(elder);
-    let unseen = nested && (older || last_pid().is_some_and(|last| last < pid));
+    // Pids begin anew once they are used up: whoever has a higher one shows that it was given.
+    let highest = table.processes.iter().map(|process| process.pid).max().max(last_pid());
+    let unseen = nested && (older || highest.is_some_and(|highest| highest < pid));
     unseen.then(|| format!("pid {pid} as it was written down is none of this container's"))
 }
 

@@ -1,9 +1,10 @@
 //! The same ground with a real agent, which is held by its model, by its tool, or by the kernel.
 
-use super::{Cell, Ground, Step, cell, held::Holder, kernel::Process, until};
+use super::{Cell, Ground, Step, cell, held::Holder, kernel::Process, names, until};
 use crate::{driven::Driven, support::LIMIT};
 use agentctl_testkit::sandbox::Gate;
 use rustix::process::Signal;
+use serde_json::Value;
 use std::{
     cell::RefCell,
     fs,
@@ -62,13 +63,29 @@ impl Real<'_> {
         fs::write(self.gates().join(gate), "").expect("a gate");
     }
 
-    /// The process that the list says has the session.
+    /// The process that the list says has the session, once the launch knows that session too, and Copilot has written
+    /// it down: before, a kill leaves nothing to be told of.
     fn listed(&self) -> Process {
         let stage = self.driven.stage;
+        let written = |row: &Value| self.driven.agent != "copilot" || row["prompt"].is_string();
         let row = stage.sandbox.wait_for("live session", LIMIT, || {
-            stage.list(&[]).into_iter().find(|row| row["live"] == true && row["id"].is_string())
+            let rows = stage.list(&[]).into_iter();
+            let mut rows = rows.filter(|row| row["live"] == true);
+            let row = rows.find(|row| row["id"].is_string())?;
+            (written(&row) && self.is_known()).then_some(row)
         });
         Process::of((self.driven.is_real)(&row)).expect("it is alive")
+    }
+
+    /// The receipt of the launch names its session.
+    fn is_known(&self) -> bool {
+        let dir = self.state().join("launches");
+        let receipts = names(&dir).into_iter().filter(|name| name.ends_with(".json"));
+        let mut receipts = receipts.filter_map(|name| fs::read(dir.join(name)).ok());
+        receipts.any(|bytes| {
+            let receipt = serde_json::from_slice::<Value>(&bytes);
+            receipt.is_ok_and(|receipt| receipt["session"].is_string())
+        })
     }
 }
 

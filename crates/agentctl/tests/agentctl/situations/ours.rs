@@ -184,18 +184,21 @@ fn a_file_of_ours_of_a_session_that_has_ended() {
 /// Our files are on a file system of their own, which this does something to.
 fn on_a_small_disk(harm: impl Fn(&Path)) -> Scene {
     let mut scene = Scene::new(Kind::Claude);
-    let state = scene.place.path(STATE);
-    fs::create_dir_all(&state).expect("a folder");
-    scene.mounted.push(Mounted::memory("size=256k", &state));
+    let disks = [STATE, ".cache/agentctl"].map(|dir| scene.place.path(dir));
+    for dir in &disks {
+        fs::create_dir_all(dir).expect("a folder");
+        scene.mounted.push(Mounted::memory("size=256k", dir));
+    }
     planted::give(&scene.place);
     furnish(&scene);
-    harm(&state);
+    disks.iter().for_each(|dir| harm(dir));
     scene
 }
 
 /// Nothing can be written: all is told, nothing is promised, and a stop is a stop.
 fn stops_without_a_note(scene: &mut Scene, why: &str) {
     works(scene);
+    scene.place.ask(&["list", "--all", "--since", "all", "--usage", "--json"]);
     let dir = scene.place.path("free").display().to_string();
     for words in [&["lock", dir.as_str()] as &[&str], &["fuse", "set", &dir, "--ttl", "1h"]] {
         let answer = scene.place.ask(words);
@@ -212,8 +215,8 @@ fn stops_without_a_note(scene: &mut Scene, why: &str) {
 #[test]
 fn our_files_on_a_full_disk() {
     each(CLAUDE, |_| {
-        let mut scene = on_a_small_disk(|state| {
-            let full = fs::write(state.join("full"), vec![0; 1 << 20]);
+        let mut scene = on_a_small_disk(|disk| {
+            let full = fs::write(disk.join("full"), vec![0; 1 << 20]);
             assert!(full.is_err(), "there is room");
         });
         stops_without_a_note(&mut scene, "No space left");
@@ -223,8 +226,8 @@ fn our_files_on_a_full_disk() {
 #[test]
 fn our_files_on_a_disk_that_is_read_only() {
     each(CLAUDE, |_| {
-        let mut scene = on_a_small_disk(|state| {
-            must("mount", &["-o", "remount,ro", &state.to_string_lossy()]);
+        let mut scene = on_a_small_disk(|disk| {
+            must("mount", &["-o", "remount,ro", &disk.to_string_lossy()]);
         });
         stops_without_a_note(&mut scene, "Read-only file system");
     });
