@@ -81,8 +81,48 @@ fn daemon_bears(scene: &Scene, what: &str) {
     if refuses {
         let code = daemon.ended();
         assert!(matches!(code, Some(1 | 5 | 8)), "{what}: {code:?}: {}", daemon.said());
+    } else {
+        let waits = at_rest(daemon.pid()).into_iter().find(|thread| thread.at == PIPE);
+        assert!(waits.is_none(), "{what}: {waits:?} would wait for ever");
     }
     assert!(!daemon.said().contains("panicked"), "{what}: {}", daemon.said());
+}
+
+/// Where the kernel keeps whoever opens a pipe that nobody else has open.
+const PIPE: &str = "wait_for_partner";
+
+/// A thread of a daemon, and what it has done so far.
+#[derive(Debug, PartialEq)]
+struct Thread {
+    name: String,
+    used: Vec<u64>,
+    at: String,
+}
+
+/// The threads of a daemon once those that begin by themselves are there, and all rest: what they do at first is done.
+fn at_rest(pid: u32) -> Vec<Thread> {
+    let mut before = Vec::new();
+    crate::home::until("threads that rest", || {
+        let now = threads(pid);
+        let is_there = |name: &&str| now.iter().any(|thread| thread.name == **name);
+        let all = ["watcher", "due", "budgets"].iter().all(is_there);
+        let rest = now == before && now.iter().all(|thread| thread.at != "0");
+        before = now;
+        (all && rest).then(|| std::mem::take(&mut before))
+    })
+}
+
+fn threads(pid: u32) -> Vec<Thread> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let thread = |task: PathBuf| {
+        let read = |name: &str| fs::read_to_string(task.join(name)).ok();
+        let name = read("comm")?.trim_end().to_owned();
+        let status = read("status")?;
+        let switches = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
+        let used = switches.filter_map(|(_, count)| count.trim().parse().ok()).collect();
+        Some(Thread { name, used, at: read("wchan")? })
+    };
+    tasks.filter_map(|task| thread(task.path())).collect()
 }
 
 /// Does something to each file of ours beside an agent that lives.
