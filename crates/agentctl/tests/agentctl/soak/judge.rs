@@ -42,7 +42,8 @@ pub(super) fn has_all(log: &Log, due: &BTreeSet<(&'static str, String)>) -> bool
 
 /// The session or the fuse that an event is about.
 fn about(event: &Value) -> &str {
-    event["session"]["id"].as_str().or(event["fuse"]["id"].as_str()).unwrap_or_default()
+    let ids = [&event["session"]["id"], &event["fuse"]["id"], &event["lock"]["session_id"]];
+    ids.into_iter().find_map(Value::as_str).unwrap_or_default()
 }
 
 /// Judges all.
@@ -65,8 +66,10 @@ pub(super) fn judge(
         figures.heard(who, log);
         figures.wrong.extend(log.faults().into_iter().map(|fault| format!("{who}: {fault}")));
     }
+    // Others run on the machine, and their stores go at any moment.
+    let own: BTreeSet<&str> = lives.iter().map(|life| life.id.as_str()).collect();
     for (who, told) in all[..2].iter().chain([&history]) {
-        let mut wrong = twice(told);
+        let mut wrong = twice(told, &own);
         for life in &lives {
             wrong.extend(session::judge(life, told));
         }
@@ -79,8 +82,6 @@ pub(super) fn judge(
         times::judge(&mut figures, who, log, &lives);
     }
     all.push(history);
-    // Others run on the machine, and their stores go at any moment.
-    let own: BTreeSet<&str> = lives.iter().map(|life| life.id.as_str()).collect();
     all.iter_mut().for_each(|(_, told)| told.retain(|told| own.contains(about(&told.event))));
     figures.wrong.extend(different(&all));
     figures.wrong.extend(listed(soak, &lives, &all[1].1));
@@ -88,10 +89,15 @@ pub(super) fn judge(
 }
 
 /// Ids that one who goes on from his cursor was told twice.
-fn twice(told: &[Told]) -> Vec<String> {
+fn twice(told: &[Told], own: &BTreeSet<&str>) -> Vec<String> {
     let mut seen = BTreeMap::new();
     let mut wrong = Vec::new();
-    for Told { event, heard, .. } in told.iter().filter(|told| told.event["type"] != "gap") {
+    let is_other = |event: &Value| {
+        let of = [&event["session"]["id"], &event["lock"]["session_id"]];
+        of.into_iter().filter_map(Value::as_str).any(|id| !own.contains(id))
+    };
+    let told = told.iter().filter(|told| told.event["type"] != "gap" && !is_other(&told.event));
+    for Told { event, heard, .. } in told {
         if let Some(first) = seen.insert(event["id"].to_string(), heard) {
             let what = format!("{} of {} at {}", event["type"], about(event), event["at"]);
             wrong.push(format!("told twice: {what}, heard at {first} and {heard}"));
