@@ -1,5 +1,5 @@
 //! Names the readers of this build by all they are made of, so that what another build read of a record is
-//! never taken for what this one would read; and leaves out a library that each start would load.
+//! never taken for what this one would read; and links in the libraries that each start would load.
 
 use std::{
     env, fs,
@@ -33,7 +33,7 @@ fn main() -> io::Result<()> {
     }
     add(&compiler()?, &mut hash);
     writeln!(cargo, "cargo::rustc-env=AGENTCTL_READERS={hash:016x}")?;
-    if let Some((dir, whole)) = parts() {
+    if let Some((dir, whole)) = parts()? {
         writeln!(cargo, "cargo::rustc-link-arg-bins=-L{}", dir.display())?;
         if whole {
             writeln!(cargo, "cargo::rustc-link-arg-bins=-static-pie")?;
@@ -42,25 +42,32 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A directory in which the linker finds the C library and GCC's unwinder as parts of the program, before it finds the shared
-/// ones, and whether it has both: to load those costs a third of what a program that says hello takes.
-fn parts() -> Option<(PathBuf, bool)> {
+/// What of the C library a program may be linked with.
+const WHOLE: [&str; 6] = ["libutil.a", "librt.a", "libpthread.a", "libm.a", "libdl.a", "libc.a"];
+
+/// A directory in which the linker finds GCC's unwinder and the C library as parts of the program, before it finds the shared
+/// ones, and whether it has both: to load those costs a third of what a program that says hello takes. The C library is there
+/// whole or not at all, with what a static program begins with.
+fn parts() -> io::Result<Option<(PathBuf, bool)>> {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|own| own == value);
     let native = env::var_os("HOST") == env::var_os("TARGET");
-    if !native || !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") {
-        return None;
-    }
-    let dir = PathBuf::from(env::var_os("OUT_DIR")?).join("parts");
-    fs::create_dir_all(&dir).ok()?;
-    let part = |name: &str, called: &str| {
-        let found = archive(name)?;
-        fs::copy(found, dir.join(called)).ok()
+    let Some(out) = env::var_os("OUT_DIR").filter(|_| {
+        native && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu")
+    }) else {
+        return Ok(None);
     };
-    part("libgcc_eh.a", "libgcc_s.a")?;
-    let whole = ["libutil.a", "librt.a", "libpthread.a", "libm.a", "libdl.a", "libc.a"];
-    let whole = archive("rcrt1.o")
-        .and(whole.iter().map(|name| part(name, name)).collect::<Option<Vec<_>>>());
-    Some((dir, whole.is_some()))
+    let Some(unwinder) = archive("libgcc_eh.a") else { return Ok(None) };
+    let dir = PathBuf::from(out).join("parts");
+    let _ = fs::remove_dir_all(&dir); // an earlier build may have had more
+    fs::create_dir_all(&dir)?;
+    let whole: Option<Vec<PathBuf>> = WHOLE.iter().map(|name| archive(name)).collect();
+    let whole = whole.filter(|_| archive("rcrt1.o").is_some());
+    let parts = whole.iter().flatten().zip(WHOLE).chain([(&unwinder, "libgcc_s.a")]);
+    for (path, name) in parts {
+        fs::copy(path, dir.join(name))?;
+        writeln!(io::stdout(), "cargo::rerun-if-changed={}", path.display())?;
+    }
+    Ok(Some((dir, whole.is_some())))
 }
 
 /// Where the C compiler has this; a name alone is what it says of what it does not have.

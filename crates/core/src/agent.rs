@@ -53,6 +53,8 @@ pub struct Card {
     pub inherited: &'static [&'static str],
     /// It leaves no trail: the only process of a directory holds the only session written there since.
     pub infers: bool,
+    /// A file is called after each session: to look whether there is one takes a moment.
+    pub names_files: bool,
     /// People may choose ids, which are then unique only per directory.
     pub local_ids: bool,
     /// It writes down what its sessions cost.
@@ -258,8 +260,9 @@ pub trait Agent: Sync {
     fn registers(&self) -> bool {
         false
     }
-    /// Nothing but its claims shows who has a session loaded: a process of it may go by any name.
-    fn only_claims(&self) -> bool {
+    /// What cannot be read at a place among its claims may be the claim of the session of this record, and nothing else shows
+    /// who has it: a process of it may go by any name.
+    fn speaks_of(&self, _unread: &Path, _record: &Path) -> bool {
         false
     }
     /// It may have been told to go on with the session of its directory that was written last, which it need
@@ -371,11 +374,6 @@ pub trait Agent: Sync {
     /// The same as far as the id itself says where to look, where all of a store would be walked otherwise.
     fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
         self.find(host, store, id, None)
-    }
-    /// A file of the store is called after this session, which is told by its name alone; never, where files are called
-    /// otherwise.
-    fn is_called(&self, _: &dyn Host, _: &Path, _: &str) -> bool {
-        false
     }
     /// Whether an inference may join a session with a process of this kind that began then.
     fn may_join(&self, _: &Record, _: Timestamp, _: Option<Role>) -> bool {

@@ -90,7 +90,7 @@ pub struct Original<'a> {
     pub stat: Stat,
     /// Other files by which it is told, those that were there.
     pub beside: Vec<Option<Stat>>,
-    /// It is one of the few that every list asks for.
+    /// Every list asks for it: it is kept apart from history.
     pub live: bool,
 }
 

@@ -104,6 +104,8 @@ pub struct Survey<'a> {
     unclear: Vec<PathBuf>,
     /// Stores in which not even the names of claims could be read: a program under any name may hold anything there.
     shut: Vec<PathBuf>,
+    /// Stores, each with what could not be read of its claims and would alone tell who has a session.
+    unheard: Vec<(PathBuf, PathBuf)>,
     /// Some store could not be read at all.
     unread: bool,
     /// Some part of a store's history could not be read.
@@ -127,17 +129,25 @@ struct Lost {
 }
 
 impl<'a> Survey<'a> {
-    /// Finds the live sessions of an agent, and as much of its history as asked for.
+    /// Finds the live sessions of an agent, and as much of its history as asked for. What is read is read anew: somebody may act
+    /// on it.
     pub fn new(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, history: History) -> Self {
+        Self::recalling(agent, host, env, (history, Recall::Counts))
+    }
+
+    /// The same, with what may be told from what the host kept.
+    pub fn recalling(
+        agent: &'a dyn Agent,
+        host: &'a dyn Host,
+        env: &Env,
+        (history, recalls): (History, Recall),
+    ) -> Self {
         let mut survey = Self {
             agent,
             stores: Vec::new(),
             candidates: Vec::new(),
             problems: Vec::new(),
-            recalls: match history {
-                History::Skip => Recall::Live,
-                History::Since(_) | History::All => Recall::Counts,
-            },
+            recalls,
             brief: false,
             host,
             blind: None,
@@ -146,6 +156,7 @@ impl<'a> Survey<'a> {
             strangers: Vec::new(),
             unclear: Vec::new(),
             shut: Vec::new(),
+            unheard: Vec::new(),
             unread: false,
             partial: false,
             lost: Vec::new(),
@@ -223,22 +234,17 @@ impl<'a> Survey<'a> {
 
     /// As [`Survey::new`] for live sessions, and with those of this full id, ended or not.
     pub fn of(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
-        let mut survey = Self::around(agent, host, env);
+        let mut survey = Self::new(agent, host, env, History::Skip);
         survey.also(id);
         survey
     }
 
     /// The same, looking only where the id itself says: nothing there does not mean that there is none.
     pub fn near(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env, id: &str) -> Self {
-        let mut survey = Self::around(agent, host, env);
+        let mut survey = Self::new(agent, host, env, History::Skip);
         survey.add(id, |store| agent.find_near(host, store, id));
         survey.unrecorded(|stop| stop.session == id);
         survey
-    }
-
-    /// Live sessions, of which one is asked for: to keep what is read of it costs more than to read it again.
-    fn around(agent: &'a dyn Agent, host: &'a dyn Host, env: &Env) -> Self {
-        Self { recalls: Recall::Counts, ..Self::new(agent, host, env, History::Skip) }
     }
 
     /// Adds the sessions of this full id, ended or not.

@@ -169,7 +169,7 @@ fn played(test: &str) -> &'static [&'static str] {
         "a_record_whose_last_line_is_not_whole" => {
             &["claude-code", "codex", "pi", "gemini", "copilot"]
         }
-        // The others leave no trail, or share one process.
+        // The others do not name their session, or share one process.
         "twins_in_one_directory" => &["claude-code", "codex", "gemini", "copilot"],
         "a_lock_that_an_innocent_took" => &["codex", "copilot"],
         "an_agent_that_sees_its_store_elsewhere" | "a_clock_that_was_set_forward" => &["pi"],

@@ -49,7 +49,8 @@ pub(crate) struct Machine<K> {
     name: String,
     receipts: OnceLock<Receipts>,
     kept: Kept,
-    /// Where paths lead: all of one command go by the same stores and directories.
+    /// Where paths lead: all of one command go by the same stores and directories. By bytes, for paths are compared part by part,
+    /// which takes longer.
     resolved: Mutex<BTreeMap<OsString, PathBuf>>,
 }
 

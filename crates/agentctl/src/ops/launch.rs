@@ -13,7 +13,7 @@ use super::{
     Here, budgets,
     dirs::{Claim, Claimed, free, root, unwritable},
     observe::environment,
-    status::{Reach, status, transcript},
+    status::{Among, status, transcript},
 };
 use crate::{
     error::{Error, Kind},
@@ -261,7 +261,7 @@ pub(crate) struct Before {
 
 /// The session of this name, which must have ended unless it is copied.
 pub(crate) fn earlier(here: &Here, name: &str, fork: bool) -> Result<Before, Error> {
-    let (agent, session, stub) = transcript(here, name, Reach::Far)?;
+    let (agent, session, stub) = transcript(here, name, Among::All)?;
     let refuse = |why: &str| Error::new(Kind::Refused, format!("cannot resume {name}: {why}"));
     if session.live && !fork {
         return Err(refuse("it is alive").hint(format!(

@@ -25,6 +25,8 @@ const WINDOW: SignedDuration = SignedDuration::from_hours(7 * 24);
 const GLANCE: Duration = Duration::from_millis(300);
 /// Fewer records are as quickly read anew as found among those that were kept.
 const MANY: usize = 24;
+/// More sessions that may be alive have no room in the one file of these.
+const FEW: usize = 100;
 
 /// What is asked for, in the words of a call.
 #[derive(Debug, Default)]
@@ -157,8 +159,12 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
     let (history, depth, brief) = (ask.history, ask.depth, ask.brief);
     let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
         let began = Instant::now();
-        let mut survey = Survey::new(agent, host, env, history);
-        if history != History::Skip && survey.candidates.len() >= MANY {
+        let (recalls, many) = match history {
+            History::Skip => (Recall::Live, FEW),
+            History::Since(_) | History::All => (Recall::Counts, MANY),
+        };
+        let mut survey = Survey::recalling(agent, host, env, (history, recalls));
+        if survey.candidates.len() >= many {
             survey.recalls = Recall::Records;
         }
         survey.brief = brief;

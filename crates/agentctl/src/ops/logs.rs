@@ -2,7 +2,7 @@
 
 use super::{
     Here,
-    status::{Reach, transcript},
+    status::{Among, transcript},
 };
 use crate::{
     error::{Error, Kind},
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The last messages of a session.
 pub(crate) fn last(here: &Here, name: &str, count: usize) -> Result<Messages, Error> {
     let host = here.host();
-    let (agent, session, stub) = transcript(here, name, Reach::Near)?;
+    let (agent, session, stub) = transcript(here, name, Among::Namesake)?;
     let messages = match &stub {
         Some(stub) => {
             agent.tail(host, stub, count).map_err(|why| Error::unread(&stub.path, why))?.0
@@ -52,7 +52,7 @@ impl<'a> Follow<'a> {
         count: usize,
     ) -> Result<(Self, Vec<Message>), Error> {
         let host = here.host();
-        let (agent, session, stub) = transcript(here, name, Reach::Near)?;
+        let (agent, session, stub) = transcript(here, name, Among::Namesake)?;
         let Some(stub) = stub else {
             return Err(Error::new(Kind::No, format!("session {name} has no transcript")).hint(
                 "it was not prompted yet, or keeps none; `agentctl status` says what it does",

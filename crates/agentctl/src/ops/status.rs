@@ -19,25 +19,25 @@ const FULL: usize = 36;
 
 /// Where the session of a full id is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum Among {
     /// At its agent alone, where a file of one agent is called after it: that answers whoever only looks.
-    Near,
+    Namesake,
     /// At every agent. Whoever acts is told of a second session that was given the same id.
-    Far,
+    All,
 }
 
 /// One session, read to this depth, for whoever acts on it.
 pub(crate) fn status(here: &Here, name: &str, depth: Depth) -> Result<OneSession, Error> {
-    one(here, name, depth, Reach::Far)
+    one(here, name, depth, Among::All)
 }
 
 /// The same for whoever only looks.
 pub(crate) fn shown(here: &Here, name: &str, depth: Depth) -> Result<OneSession, Error> {
-    one(here, name, depth, Reach::Near)
+    one(here, name, depth, Among::Namesake)
 }
 
-fn one(here: &Here, name: &str, depth: Depth, reach: Reach) -> Result<OneSession, Error> {
-    let Found { mut session, mut surveys, unread } = find(here, name, depth, reach)?;
+fn one(here: &Here, name: &str, depth: Depth, among: Among) -> Result<OneSession, Error> {
+    let Found { mut session, mut surveys, unread } = find(here, name, depth, among)?;
     if depth == Depth::Whole {
         super::budgets::attach(here, std::slice::from_mut(&mut session), true);
     }
@@ -58,9 +58,9 @@ fn one(here: &Here, name: &str, depth: Depth, reach: Reach) -> Result<OneSession
 pub(super) fn transcript(
     here: &Here,
     name: &str,
-    reach: Reach,
+    among: Among,
 ) -> Result<(&'static dyn Agent, Session, Option<Stub>), Error> {
-    let Found { session, surveys, unread } = find(here, name, Depth::Glance, reach)?;
+    let Found { session, surveys, unread } = find(here, name, Depth::Glance, among)?;
     let unread = unread.into_iter().find(|problem| problem.path == session.source);
     if let Some((problem, path)) = unread.zip(session.source.as_ref()) {
         return Err(Error::unread(path, &problem.message));
@@ -94,7 +94,7 @@ impl Held {
 
 /// The session that is meant, and where it is held.
 pub(super) fn held(here: &Here, name: &str) -> Result<Held, Error> {
-    let Found { session, surveys, .. } = find(here, name, Depth::Glance, Reach::Far)?;
+    let Found { session, surveys, .. } = find(here, name, Depth::Glance, Among::All)?;
     let agent = agents::named(&session.agent).expect("sessions come from known agents");
     let of = |survey: &&Survey<'_>| survey.agent.card().name == agent.card().name;
     let same = |one: &&Candidate| {
@@ -116,8 +116,8 @@ struct Found<'h> {
     unread: Vec<Problem>,
 }
 
-fn find<'h>(here: &'h Here, text: &str, depth: Depth, reach: Reach) -> Result<Found<'h>, Error> {
-    let (name, surveys) = meant(here, text, reach)?;
+fn find<'h>(here: &'h Here, text: &str, depth: Depth, among: Among) -> Result<Found<'h>, Error> {
+    let (name, surveys) = meant(here, text, among)?;
     let (mut sessions, mut unread) = (Vec::new(), Vec::new());
     for survey in &surveys {
         let fits = |one: &&Candidate| fits(&name, one);
@@ -137,7 +137,7 @@ fn find<'h>(here: &'h Here, text: &str, depth: Depth, reach: Reach) -> Result<Fo
 /// Who is meant, and what is seen where that may be. Agents call their sessions anything: whatever is listed is found by
 /// exactly that, though it could mean something else, or nothing; but a pid is a process, or one session could pass for
 /// another.
-fn meant<'h>(here: &'h Here, text: &str, reach: Reach) -> Result<(Name, Vec<Survey<'h>>), Error> {
+fn meant<'h>(here: &'h Here, text: &str, among: Among) -> Result<(Name, Vec<Survey<'h>>), Error> {
     let whole = |id: &str| observe::all(here, |agent, host, env| Survey::of(agent, host, env, id));
     let near = |agents: &[&'static dyn Agent], id: &str| {
         observe::in_turn(here, agents, |agent, host, env| Survey::near(agent, host, env, id))
@@ -159,7 +159,7 @@ fn meant<'h>(here: &'h Here, text: &str, reach: Reach) -> Result<(Name, Vec<Surv
             let has = |surveys: &Vec<Survey<'_>>| {
                 surveys.iter().flat_map(|survey| &survey.candidates).any(is_certain)
             };
-            let own = (reach == Reach::Near).then(|| called(here, prefix)).flatten();
+            let own = (among == Among::Namesake).then(|| called(here, prefix)).flatten();
             let own = own.map(|own| near(&[own], prefix)).filter(has);
             let near = own.unwrap_or_else(|| near(agents::ALL, prefix));
             if has(&near) { near } else { whole(prefix) }
@@ -192,7 +192,8 @@ fn meant<'h>(here: &'h Here, text: &str, reach: Reach) -> Result<(Name, Vec<Surv
 fn called(here: &Here, id: &str) -> Option<&'static dyn Agent> {
     let (host, env) = (here.host(), observe::environment());
     let has = |agent: &&&'static dyn Agent| {
-        agent.stores(&env).iter().any(|store| agent.is_called(host, store, id))
+        let has = |store: &PathBuf| !agent.find_near(host, store, id).is_empty();
+        agent.card().names_files && agent.stores(&env).iter().any(has)
     };
     let mut own = agents::ALL.iter().filter(has);
     let first = own.next()?;

@@ -37,6 +37,7 @@ impl Survey<'_> {
             Err(why) => {
                 self.unread = true;
                 self.unclear.push(store.to_owned());
+                self.unheard(store, store);
                 return self.problem(store.to_owned(), why);
             }
         };
@@ -48,6 +49,7 @@ impl Survey<'_> {
         }
         self.untold(store, &claims);
         for trouble in claims.problems {
+            self.unheard(store, &trouble.path);
             self.problem(trouble.path, trouble.why);
         }
         // The first of two holders says when it began and what it is called: not whichever name the
@@ -56,6 +58,13 @@ impl Survey<'_> {
         found.sort_by(|a, b| place(a).cmp(&place(b)));
         for claim in found {
             self.follow(store, claim);
+        }
+    }
+
+    /// What alone would tell who has a session could not be read.
+    fn unheard(&mut self, store: &Path, path: &Path) {
+        if self.agent.speaks_of(path, path) {
+            self.unheard.push((store.to_owned(), path.to_owned()));
         }
     }
 
@@ -238,18 +247,18 @@ impl Survey<'_> {
             self.live.iter().find(|one| one.key == key).and_then(|one| one.cwd.clone());
         let place = claim.about.cwd.as_deref().or(started_in.as_deref());
         let found = self.agent.find(self.host, store, &claim.session, place).into_iter().next();
-        self.join(store, claim, (key, trail), found);
+        self.join(store, (&claim.session, &claim.about), (key, trail), found);
     }
 
     /// The process holds the session of this record.
     pub(super) fn join(
         &mut self,
         store: &Path,
-        claim: &Claim,
+        (session, about): (&str, &About),
         (key, trail): (ProcKey, Source),
         stub: Option<Stub>,
     ) {
-        let launched = self.launched_as(&key, &claim.session);
+        let launched = self.launched_as(&key, session);
         let known = self.live.iter_mut().find(|process| process.key == key);
         let role = known.as_ref().and_then(|process| process.role);
         let cwd = known.as_ref().and_then(|process| process.cwd.clone());
@@ -257,22 +266,22 @@ impl Survey<'_> {
             process.mapped = true;
         }
         let Ok(table) = self.host.table() else { return };
-        let role = claim.about.role.or(launched).or(role);
+        let role = about.role.or(launched).or(role);
         // What it wrote down itself is by the clock of then, as its record is: a clock may be set since.
         let since = self.since(table, &key);
-        let since = claim.about.started.map_or(since, |started| started.min(since));
+        let since = about.started.map_or(since, |started| started.min(since));
         let holder = Holder {
             since,
             role,
             shared: role == Some(Role::Server),
             halted: false,
             trail,
-            says: claim.about.says.clone(),
+            says: about.says.clone(),
             key,
         };
-        let candidate = self.claimant(store, &claim.session, stub);
+        let candidate = self.claimant(store, session, stub);
         if candidate.holders.is_empty() {
-            candidate.about = claim.about.clone();
+            candidate.about = about.clone();
             candidate.started_in = cwd;
         }
         candidate.hold(holder);

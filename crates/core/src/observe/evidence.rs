@@ -43,13 +43,12 @@ impl Survey<'_> {
         // Whoever uses another store holds nothing here, unless its words name it.
         let concerns = |one: &&Live| one.uses(store) || one.may_name.is_some();
         let oldest = self.suspects.iter().filter(concerns).map(earliest).min();
-        let oldest = if self.is_unclaimed(store) { Some(Timestamp::MIN) } else { oldest };
         let asked = match history {
             History::All => Some(Timestamp::MIN),
             History::Since(at) => Some(at),
             History::Skip => None,
         };
-        if asked.is_none() && oldest.is_none() {
+        if asked.is_none() && oldest.is_none() && !self.is_muted(store, None) {
             return;
         }
         let listing = match self.listing(store) {
@@ -69,7 +68,8 @@ impl Survey<'_> {
         let named = |stub: &Stub| self.suspects.iter().any(|one| one.may_go_on_with(&stub.id));
         let may_be = |stub: &Stub| {
             let touched = stub.updated.max(stub.touched);
-            since(stub.updated, asked) || since(touched, oldest) || named(stub)
+            let known = since(stub.updated, asked) || since(touched, oldest) || named(stub);
+            known || self.is_muted(store, Some(stub))
         };
         let stubs: Vec<Stub> = listing.stubs.iter().filter(|stub| may_be(stub)).cloned().collect();
         for stub in stubs {
@@ -120,7 +120,7 @@ impl Survey<'_> {
             false => Vec::new(), // its process is known
         };
         let hidden = candidate.hidden.clone().or_else(|| self.late(candidate, &record));
-        let unsuspected = suspects.is_empty().then(|| self.unclaimed(candidate, &record));
+        let unsuspected = suspects.is_empty().then(|| self.muted(candidate, &record));
         let hidden = hidden.or(unsuspected.flatten());
         let unclaimed = candidate.id.as_deref().filter(|_| candidate.lost.is_empty());
         let absence = unclaimed.map(|id| self.agent.absence(&candidate.store, id));
@@ -332,17 +332,19 @@ impl Survey<'_> {
         record.version = about.version.clone().or(record.version.take());
     }
 
-    /// Why nobody can say that nobody runs it: only a claim would tell, and not all could be read.
-    fn unclaimed(&self, candidate: &Candidate, record: &Reading) -> Option<String> {
-        let open =
-            matches!(record, Reading::Read(record) if matches!(record.turn, Turn::Open { .. }));
-        let may_run = open && candidate.holders.is_empty() && self.is_unclaimed(&candidate.store);
+    /// Why nobody can say that nobody runs it: only a claim would tell, and what may be its own could not be read.
+    fn muted(&self, candidate: &Candidate, record: &Reading) -> Option<String> {
+        let stub = candidate.stub.as_ref().filter(|_| candidate.lost.is_empty())?;
+        let may_run = is_open(record) && candidate.holders.is_empty();
+        let may_run = may_run && self.is_muted(&candidate.store, Some(stub));
         may_run.then(|| "what tells who runs it cannot be read".to_owned())
     }
 
-    fn is_unclaimed(&self, store: &Path) -> bool {
-        let is_in = |stores: &[PathBuf]| stores.iter().any(|one| one == store);
-        is_in(&self.shut) || self.agent.only_claims() && is_in(&self.unclear)
+    /// What tells who has this session, or any, could not be read.
+    fn is_muted(&self, store: &Path, stub: Option<&Stub>) -> bool {
+        let speaks = |path: &Path| stub.is_none_or(|stub| self.agent.speaks_of(path, &stub.path));
+        self.shut.iter().any(|shut| shut == store)
+            || self.unheard.iter().any(|(own, path)| own == store && speaks(path))
     }
 
     /// Why the pass over the processes says nothing of it: it was written to since.
@@ -372,8 +374,7 @@ impl Survey<'_> {
         let written = newest.map_or(stub.updated, |newest| newest.max(stub.updated));
         // A directory may be renamed under an open turn, or left for another: where a process leaves no
         // trail, or has lost it, the directory tells that it cannot have a session only once its turn has ended.
-        let open =
-            matches!(record, Reading::Read(record) if matches!(record.turn, Turn::Open { .. }));
+        let open = is_open(record);
         let last = self.concluded(candidate, written.max(stub.touched));
         let older = |process: &Live| {
             let own =
@@ -489,4 +490,8 @@ impl Survey<'_> {
             }
         }
     }
+}
+
+fn is_open(record: &Reading) -> bool {
+    matches!(record, Reading::Read(record) if matches!(record.turn, Turn::Open { .. }))
 }

@@ -172,12 +172,9 @@ impl Survey<'_> {
                 continue;
             }
             if let Some((store, stub)) = self.only_session(process) {
-                let key = process.key.clone();
-                let source = Source::Inference { process: key.clone() };
-                let (trail, about) = (Trail::Known(key.clone()), About::default());
-                let session = stub.id.clone();
-                let claim = Claim { session, trail, source: source.clone(), about };
-                self.join(&store, &claim, (key, source), Some(stub));
+                let (id, key) = (stub.id.clone(), process.key.clone());
+                let trail = Source::Inference { process: key.clone() };
+                self.join(&store, (&id, &About::default()), (key, trail), Some(stub));
             }
         }
     }

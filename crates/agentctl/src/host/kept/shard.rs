@@ -118,7 +118,10 @@ impl Shard {
             }
         }
         let older = self.text().unwrap_or_default();
-        for (name, place) in self.places.iter().filter(|(name, _)| !last.contains_key(name)) {
+        let mut others: Vec<(&u64, &Place)> =
+            self.places.iter().filter(|(name, _)| !last.contains_key(name)).collect();
+        others.sort_unstable_by_key(|(_, place)| place.length); // where all have no room, most have
+        for (name, place) in others {
             let from = usize::try_from(place.at).unwrap_or(usize::MAX);
             if let Some(entry) = older.get(from..from.saturating_add(place.length)) {
                 draft.add(*name, place.sum, entry); // whoever asks for it finds out what it is worth

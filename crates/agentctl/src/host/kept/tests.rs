@@ -241,3 +241,30 @@ fn every_damage_is_noticed() {
         }
     }
 }
+
+#[test]
+fn what_every_list_asks_for_stands_in_one_short_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("records");
+    let stubs: Vec<Stub> = (0..300).map(|number| stub(&format!("/{number}"))).collect();
+    let live = |stub| Original { live: true, ..original(stub) };
+    let long = record(&"x".repeat(2000));
+    let looked = ("agent", Path::new("/a"), original(&stubs[0]).stat);
+    let first = Kept::at(Some(dir.clone()), moment(1000));
+    first.keep_none(looked);
+    first.put_down();
+    for few in stubs.chunks(10) {
+        let all: Vec<_> = few.iter().map(|stub| (live(stub), long.clone())).collect();
+        kept(&dir, 1000, &all);
+    }
+    let names: Vec<_> = fs::read_dir(&dir).expect("ours").flatten().collect();
+    let [file] = names.as_slice() else { panic!("{names:?}") };
+    assert_eq!(file.file_name(), "live");
+    assert!(file.metadata().expect("ours").len() <= LIVE_MOST as u64);
+    // The newest, and what is short, have room.
+    assert_eq!(recalled(&dir, &live(&stubs[299])), Some(long));
+    assert_eq!(recalled(&dir, &original(&stubs[299])), None, "it stands nowhere else");
+    let known = stubs.iter().filter(|stub| recalled(&dir, &live(stub)).is_some()).count();
+    assert!((100..300).contains(&known), "{known}");
+    assert!(Kept::at(Some(dir), moment(1000)).knows_none(looked));
+}

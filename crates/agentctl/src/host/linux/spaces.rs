@@ -46,10 +46,14 @@ pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
     let nested = fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
     let elder = |first: &Process| start < first.start;
     let older = table.process(1).is_some_and(elder);
-    // Pids begin anew once they are used up: whoever has a higher one shows that it was given.
-    let highest = table.processes.iter().map(|process| process.pid).max().max(last_pid());
-    let unseen = nested && (older || highest.is_some_and(|highest| highest < pid));
+    let unseen = nested && (older || last_pid().is_some_and(|last| !is_given(table, last, pid)));
     unseen.then(|| format!("pid {pid} as it was written down is none of this container's"))
+}
+
+/// Whether a pid may have been given here, where this is the last one. They begin anew once they are used up: whoever has a higher
+/// one shows that it was given before.
+fn is_given(table: &Table, last: u32, pid: u32) -> bool {
+    table.processes.iter().map(|process| process.pid).fold(last, u32::max) >= pid
 }
 
 /// Starts are told by the clock of whoever asks.
@@ -61,4 +65,29 @@ fn has_other_clock(pid: u32) -> bool {
 /// The pid that was given last in our namespace.
 fn last_pid() -> Option<u32> {
     fs::read_to_string("/proc/sys/kernel/ns_last_pid").ok()?.trim_end().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+
+    #[test]
+    fn a_pid_below_one_that_somebody_has_was_given() {
+        let process = |pid| Process {
+            pid,
+            parent: 1,
+            start: 1,
+            comm: String::new(),
+            zombie: false,
+            halted: false,
+            forked: false,
+        };
+        let (taken, booted) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+        let processes = [1, 7, 900].map(process).to_vec();
+        let table = Table { taken, boot: String::new(), booted, ticks: 100, processes };
+        let is_given = |last, pid| is_given(&table, last, pid);
+        assert!(is_given(7, 7) && is_given(7, 899), "pids have begun anew");
+        assert!(is_given(1000, 950) && !is_given(1000, 1001) && !is_given(7, 901));
+    }
 }

@@ -121,6 +121,32 @@ fn ambiguous_ids_are_told_apart() {
     }
 }
 
+/// Whoever looks is shown the session whose file is called after the id; whoever acts must say which one he means.
+#[test]
+fn one_id_at_two_agents_is_chosen_for_nobody_who_acts() {
+    let home = Home::new();
+    let header = json!({"type": "session", "version": 3, "id": GOOD_CLAUDE,
+        "timestamp": "2026-11-15T18:46:44.509Z", "cwd": "/home/dev/good"});
+    let name = format!("2026-11-15T18-46-44-509Z_{GOOD_CLAUDE}.jsonl");
+    home.write(format!(".pi/agent/sessions/--home-dev-good--/{name}"), format!("{header}\n"));
+    for command in ["status", "explain"] {
+        let one = home.run(&[command, GOOD_CLAUDE, "--json"]).json();
+        assert_eq!(one["session"]["agent"], "claude-code", "{command}");
+    }
+    let acts: [&[&str]; 4] = [
+        &["stop", GOOD_CLAUDE],
+        &["send", GOOD_CLAUDE, "words"],
+        &["fuse", "set", GOOD_CLAUDE, "--ttl", "1h"],
+        &["wait", GOOD_CLAUDE],
+    ];
+    for words in acts {
+        assert_eq!(home.run(words).code, Some(4), "{words:?}");
+    }
+    // Two that are called after it are two for everybody.
+    home.write(format!(".copilot/session-state/{GOOD_CLAUDE}/events.jsonl"), "{}\n");
+    assert_eq!(home.run(&["status", GOOD_CLAUDE]).code, Some(4));
+}
+
 /// Many candidates are not all listed.
 #[test]
 fn many_candidates_are_counted() {

@@ -72,19 +72,19 @@ impl Real<'_> {
             let rows = stage.list(&[]).into_iter();
             let mut rows = rows.filter(|row| row["live"] == true);
             let row = rows.find(|row| row["id"].is_string())?;
-            (written(&row) && self.is_known()).then_some(row)
+            (written(&row) && self.is_known(&row["id"])).then_some(row)
         });
         Process::of((self.driven.is_real)(&row)).expect("it is alive")
     }
 
-    /// The receipt of the launch names its session.
-    fn is_known(&self) -> bool {
+    /// The receipt of the launch names this session.
+    fn is_known(&self, id: &Value) -> bool {
         let dir = self.state().join("launches");
         let receipts = names(&dir).into_iter().filter(|name| name.ends_with(".json"));
         let mut receipts = receipts.filter_map(|name| fs::read(dir.join(name)).ok());
         receipts.any(|bytes| {
             let receipt = serde_json::from_slice::<Value>(&bytes);
-            receipt.is_ok_and(|receipt| receipt["session"].is_string())
+            receipt.is_ok_and(|receipt| receipt["session"] == *id)
         })
     }
 }

@@ -80,8 +80,8 @@ fn a_clock_that_was_set_back() {
             let never = !said.live && matches!(said.state.as_str(), "died" | "unknown");
             assert!(never && process.lives(), "{heir:?}: {row:#}");
             // Another of its kind, which has written itself down nowhere, may have taken it up since.
-            let told = matches!(heir, Heir::Innocent) && leaves_a_trail(kind);
-            assert!(said.state == "died" || !told, "{heir:?}: {row:#}");
+            let surely = matches!(heir, Heir::Innocent) && leaves_a_trail(kind);
+            assert!(said.state == "died" || !surely, "{heir:?}: {row:#}");
             has_a_reason(row);
         }
     });
@@ -102,6 +102,7 @@ fn wrote_ahead(scene: &Scene) {
     planted::plant(&scene.place, part);
     planted::date(&scene.place, part, &scene.place.work(), ahead);
     let own = planted::claim_since(&scene.place, scene.kind, scene.holder.process, ahead);
+    // The captured claim is of a pid that nobody had here.
     for dir in own.iter().filter_map(|own| own.parent()) {
         let claims =
             fs::read_dir(dir).expect("a folder").map(|entry| entry.expect("a file").path());

@@ -238,7 +238,8 @@ fn on_a_small_disk(harm: impl Fn(&Path)) -> Scene {
 /// Nothing can be written: all is told, nothing is promised, and a stop is a stop.
 fn stops_without_a_note(scene: &mut Scene, why: &str) {
     works(scene);
-    scene.place.ask(&["list", "--all", "--since", "all", "--usage", "--json"]);
+    let counted = scene.place.ask(&["list", "--all", "--since", "all", "--usage", "--json"]);
+    shows_the_past(&counted.json(), why);
     let dir = scene.place.path("free").display().to_string();
     for words in [&["lock", dir.as_str()] as &[&str], &["fuse", "set", &dir, "--ttl", "1h"]] {
         let answer = scene.place.ask(words);

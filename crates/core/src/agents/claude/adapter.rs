@@ -32,6 +32,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    names_files: true,
     local_ids: false,
     costs: false,
     short: 8,
@@ -113,10 +114,6 @@ impl Agent for Claude {
 
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {
         store::find(host, store, id, cwd)
-    }
-
-    fn is_called(&self, host: &dyn Host, store: &Path, id: &str) -> bool {
-        !store::find(host, store, id, None).is_empty()
     }
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {

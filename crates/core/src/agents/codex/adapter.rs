@@ -34,6 +34,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    names_files: true,
     local_ids: false,
     costs: false,
     short: 13, // ids begin with their time: 13 characters are a millisecond
@@ -122,10 +123,6 @@ impl Agent for Codex {
 
     fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
         store::find_near(host, store, id).into_iter().collect()
-    }
-
-    fn is_called(&self, host: &dyn Host, store: &Path, id: &str) -> bool {
-        store::find_near(host, store, id).is_some()
     }
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {

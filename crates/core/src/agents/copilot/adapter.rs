@@ -37,6 +37,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    names_files: true,
     local_ids: false,
     costs: false,
     short: 8,
@@ -93,10 +94,6 @@ impl Agent for Copilot {
 
     fn find(&self, host: &dyn Host, store: &Path, id: &str, _: Option<&Path>) -> Vec<Stub> {
         store::stub(host, store, id).into_iter().collect()
-    }
-
-    fn is_called(&self, host: &dyn Host, store: &Path, id: &str) -> bool {
-        store::stub(host, store, id).is_ok()
     }
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {

@@ -33,6 +33,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,
+    names_files: false,
     local_ids: true,
     costs: false,
     short: 8,

@@ -44,6 +44,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
+    names_files: false,
     local_ids: false,
     costs: true,
     short: 8,
@@ -130,8 +131,10 @@ impl Agent for OpenClaw {
         store::claims(host, store)
     }
 
-    fn only_claims(&self) -> bool {
-        true // `openclaw agent --local` is known by its lock and by the row that runs
+    /// `openclaw agent --local` is known by its lock, which may be of any, and by the row that runs, of its own agent.
+    fn speaks_of(&self, unread: &Path, record: &Path) -> bool {
+        let agent = |dir: &&Path| dir.parent().is_some_and(|above| above.ends_with("agents"));
+        unread.ancestors().find(agent).is_none_or(|agent| record.starts_with(agent))
     }
 
     fn serves(
@@ -205,5 +208,23 @@ impl Agent for OpenClaw {
         let line = json::object(line);
         let kind = json::text(&line, "type")?.to_owned();
         Some(Shape { kind, fields: json::fields(&line) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_of_one_agent_says_nothing_of_another() {
+        let speaks = |unread: &str| {
+            let record = Path::new("/h/.openclaw/agents/main/agent/openclaw-agent.sqlite");
+            OpenClaw.speaks_of(&Path::new("/h/.openclaw").join(unread), record)
+        };
+        assert!(speaks("agents/main/agent/openclaw-agent.sqlite"));
+        assert!(speaks("agents/main/sessions"));
+        assert!(!speaks("agents/other/agent/openclaw-agent.sqlite"));
+        assert!(speaks("tmp/openclaw-1000/gateway.state.lock"));
+        assert!(speaks(""));
     }
 }

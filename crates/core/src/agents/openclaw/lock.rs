@@ -40,8 +40,12 @@ pub(super) fn all(host: &dyn Host, store: &Path) -> (Vec<Lock>, Vec<Trouble>) {
     let dirs = host.entries(&tmp).inspect_err(|why| trouble(tmp.clone(), why)).unwrap_or_default();
     for dir in dirs.into_iter().filter(|dir| dir.name.starts_with("openclaw-")) {
         let path = tmp.join(dir.name).join(NAME);
-        match host::slurp(host, &path, LIMIT) {
-            Ok(bytes) => locks.extend(parse(&bytes, store)),
+        let read = host::slurp(host, &path, LIMIT);
+        let read = read.and_then(|bytes| {
+            parse(&bytes, store).ok_or_else(|| io::Error::other("it is no lock of a gateway"))
+        });
+        match read {
+            Ok(lock) => locks.push(lock),
             Err(why) => trouble(path, &why),
         }
     }

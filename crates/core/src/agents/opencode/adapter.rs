@@ -40,6 +40,7 @@ static CARD: Card = Card {
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,
+    names_files: false,
     local_ids: false,
     costs: true,
     short: 12, // `ses_` and the first hex digits of its time

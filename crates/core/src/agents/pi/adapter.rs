@@ -38,6 +38,7 @@ static CARD: Card = Card {
     tool_variable: Some("PI_SESSION_ID"), // 0.82 and later
     inherited: launch::INHERITED,
     infers: true,
+    names_files: false,
     local_ids: true,
     costs: true,
     short: 13, // ids begin with their time: 13 characters are a millisecond
