@@ -375,6 +375,14 @@ pub trait Agent: Sync {
     fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
         self.find(host, store, id, None)
     }
+    /// A file of this name is a session's, wherever it lies.
+    fn is_its_file(&self, _name: &str) -> bool {
+        false
+    }
+    /// A place in which the record of a session that was not found may be, and that cannot be looked at.
+    fn missed(&self, _: &dyn Host, _store: &Path, _id: &str) -> Option<Trouble> {
+        None
+    }
     /// Whether an inference may join a session with a process of this kind that began then.
     fn may_join(&self, _: &Record, _: Timestamp, _: Option<Role>) -> bool {
         true

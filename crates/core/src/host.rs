@@ -94,6 +94,11 @@ pub struct Original<'a> {
     pub live: bool,
 }
 
+/// Nothing goes by a path. What cannot be looked at may be there.
+pub(crate) fn is_absent(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// A file whose lines are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting<'a> {

@@ -9,6 +9,7 @@ mod evidence;
 mod infer;
 mod live;
 mod orphans;
+mod tools;
 
 pub use asked::Teller;
 pub use orphans::orphans;
@@ -16,7 +17,7 @@ pub use orphans::orphans;
 use crate::{
     agent::{About, Agent, Depth, Listing, Stub},
     evidence::Holder,
-    host::{Env, Host, Stat},
+    host::{Env, Host, Stat, is_absent},
     ident::ProcKey,
     proof::Source,
 };
@@ -215,7 +216,7 @@ impl<'a> Survey<'a> {
             return false;
         }
         let lives = table.processes.iter().any(|process| agent.may_be(&process.comm));
-        let missing = |store: &PathBuf| host.stat(store).is_err_and(|why| live::is_absent(&why));
+        let missing = |store: &PathBuf| host.stat(store).is_err_and(|why| is_absent(&why));
         !lives && agent.stores(env).iter().all(missing)
     }
 
@@ -276,7 +277,7 @@ impl<'a> Survey<'a> {
     fn content(&self, stub: &Stub, depth: Depth) -> Option<Content> {
         // What cannot be looked at is not absent: what is read beside it is of no content that is known.
         let stat = |path: &PathBuf| match self.host.stat(path) {
-            Err(why) if live::is_absent(&why) => Some(None),
+            Err(why) if is_absent(&why) => Some(None),
             stat => stat.ok().map(Some),
         };
         let beside = self.agent.told_by(self.host, stub, depth)?;

@@ -20,7 +20,7 @@ const FULL: usize = 36;
 /// Where the session of a full id is looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Among {
-    /// At its agent alone, where a file of one agent is called after it: that answers whoever only looks.
+    /// Where a file of one agent is called after it, only there and where it may be loaded: that answers whoever only looks.
     Namesake,
     /// At every agent. Whoever acts is told of a second session that was given the same id.
     All,
@@ -160,7 +160,7 @@ fn meant<'h>(here: &'h Here, text: &str, among: Among) -> Result<(Name, Vec<Surv
                 surveys.iter().flat_map(|survey| &survey.candidates).any(is_certain)
             };
             let own = (among == Among::Namesake).then(|| called(here, prefix)).flatten();
-            let own = own.map(|own| near(&[own], prefix)).filter(has);
+            let own = own.map(|own| near(&own, prefix)).filter(has);
             let near = own.unwrap_or_else(|| near(agents::ALL, prefix));
             if has(&near) { near } else { whole(prefix) }
         }
@@ -188,16 +188,19 @@ fn meant<'h>(here: &'h Here, text: &str, among: Among) -> Result<(Name, Vec<Surv
     }
 }
 
-/// The one agent that has a file which is called after this id.
-fn called(here: &Here, id: &str) -> Option<&'static dyn Agent> {
+/// The one agent that has a file which is called after this id, and those that call no file so and may have it loaded.
+fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
     let (host, env) = (here.host(), observe::environment());
     let has = |agent: &&&'static dyn Agent| {
         let has = |store: &PathBuf| !agent.find_near(host, store, id).is_empty();
         agent.card().names_files && agent.stores(&env).iter().any(has)
     };
     let mut own = agents::ALL.iter().filter(has);
-    let first = own.next()?;
-    own.next().is_none().then_some(*first)
+    let first = own.next().filter(|_| own.next().is_none())?;
+    let table = here.host().table().ok()?;
+    let lives = |agent: &dyn Agent| table.processes.iter().any(|one| agent.may_be(&one.comm));
+    let others = agents::ALL.iter().filter(|agent| !agent.card().names_files && lives(**agent));
+    Some([*first].into_iter().chain(others.copied()).collect())
 }
 
 fn fits(name: &Name, candidate: &Candidate) -> bool {

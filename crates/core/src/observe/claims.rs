@@ -320,8 +320,10 @@ impl Survey<'_> {
         for at in 0..self.live.len() {
             let key = self.live[at].key.clone();
             let Ok(files) = self.host.open_files(&key) else { continue };
-            self.live[at].told = true;
-            for file in files.into_iter().filter(|file| file.writable) {
+            let files: Vec<_> = files.into_iter().filter(|file| file.writable).collect();
+            // A store that was moved aside under it: what lies in its place now is not what the process writes.
+            self.live[at].told = !files.iter().any(|file| self.is_elsewhere(&file.path));
+            for file in files {
                 let held = self.agent.holds(self.host, store, &file.path);
                 let Some(session) = held else { continue };
                 let source = Source::OpenFile { path: file.path, pid: key.pid };
@@ -329,6 +331,13 @@ impl Survey<'_> {
                 self.follow(store, Claim { session, trail, source, about: About::default() });
             }
         }
+    }
+
+    /// It is a session's, and lies in no store.
+    fn is_elsewhere(&self, open: &Path) -> bool {
+        let name = open.file_name().and_then(|name| name.to_str());
+        let held = |store: &PathBuf| self.agent.holds(self.host, store, open).is_some();
+        name.is_some_and(|name| self.agent.is_its_file(name)) && !self.stores.iter().any(held)
     }
 
     /// An id that may be a throwaway counts once a record exists under it, or its time has passed.

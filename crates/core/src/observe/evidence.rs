@@ -1,13 +1,11 @@
 //! The evidence for one session: its record, its holders, and what may hold it.
 
-use super::{Candidate, History, Live, Problem, Recall, Survey, live::is_absent};
+use super::{Candidate, History, Live, Problem, Recall, Survey};
 use crate::{
     agent::{Depth, Stub},
     derive::{State, derive},
-    evidence::{
-        Ending, Evidence, Ground, Holder, Pending, Reading, Record, Role, Suspect, Tool, Turn,
-    },
-    host::{self, Original},
+    evidence::{Ending, Evidence, Ground, Holder, Reading, Record, Role, Suspect, Turn},
+    host::{self, Original, is_absent},
     ident::ProcKey,
     lines::{self, Body, Flow},
     proof::Source,
@@ -149,8 +147,11 @@ impl Survey<'_> {
             Reading::Read(record) => record.gap.clone(),
             Reading::Absent => None,
         };
-        let path = candidate.stub.as_ref().map_or(&candidate.store, |stub| &stub.path);
-        let path = Some(path.clone());
+        let place = candidate.stub.as_ref().map_or(&candidate.store, |stub| &stub.path);
+        let path = match &seen.record {
+            Reading::Failed { source: Source::Unreadable { path }, .. } => Some(path.clone()),
+            Reading::Read(_) | Reading::Failed { .. } | Reading::Absent => Some(place.clone()),
+        };
         let problem = why.map(|why| Problem { agent: self.agent.card().name, path, why });
         let mut verdict = derive(&seen);
         if self.brief && !verdict.live && !matches!(verdict.state, State::Unknown(_)) {
@@ -244,7 +245,7 @@ impl Survey<'_> {
     }
 
     fn read(&self, candidate: &Candidate, depth: Depth) -> Reading {
-        let Some(stub) = &candidate.stub else { return self.missing(&candidate.store) };
+        let Some(stub) = &candidate.stub else { return self.missing(candidate) };
         let record = match depth {
             Depth::Glance => self.record(stub, depth),
             Depth::Whole => self.counted(stub),
@@ -293,15 +294,20 @@ impl Survey<'_> {
         Tally::kept(self.host, self.agent.card().name, least)
     }
 
-    /// No record was found: a store that is closed to us may hold one.
-    fn missing(&self, store: &Path) -> Reading {
-        match self.host.entries(store) {
-            Err(why) if !is_absent(&why) => Reading::Failed {
-                why: why.to_string(),
-                source: Source::Unreadable { path: store.to_owned() },
-            },
-            Ok(_) | Err(_) => Reading::Absent,
+    /// No record was found: a store, or a part of it, that is closed to us may hold one.
+    fn missing(&self, candidate: &Candidate) -> Reading {
+        let (host, store) = (self.host, &candidate.store);
+        let failed = |why: String, path: PathBuf| Reading::Failed {
+            why,
+            source: Source::Unreadable { path },
+        };
+        match host.entries(store) {
+            Err(why) if !is_absent(&why) => return failed(why.to_string(), store.clone()),
+            Ok(_) | Err(_) => {}
         }
+        let id = candidate.id.as_deref().filter(|_| candidate.is_held());
+        let missed = id.and_then(|id| self.agent.missed(host, store, id));
+        missed.map_or(Reading::Absent, |missed| failed(missed.why, missed.path))
     }
 
     /// What a record is told by, where that can be said and it pays to ask what was read of it before.
@@ -359,7 +365,7 @@ impl Survey<'_> {
     }
 
     /// After the pass, and not in a future that only a wrong clock knows.
-    fn since_pass(&self, at: Option<Timestamp>) -> bool {
+    pub(super) fn since_pass(&self, at: Option<Timestamp>) -> bool {
         let (Some(at), Ok(table)) = (at, self.host.table()) else { return false };
         table.taken < at && at <= self.host.now()
     }
@@ -373,7 +379,8 @@ impl Survey<'_> {
         // A file may be older than what stands in it: it was put back, or a clock was wrong.
         let written = newest.map_or(stub.updated, |newest| newest.max(stub.updated));
         // A directory may be renamed under an open turn, or left for another: where a process leaves no
-        // trail, or has lost it, the directory tells that it cannot have a session only once its turn has ended.
+        // trail, or has lost it, the directory tells that it cannot have a session only once its turn has ended; and
+        // never, once the directory is no more what the session calls it.
         let open = is_open(record);
         let last = self.concluded(candidate, written.max(stub.touched));
         let older = |process: &Live| {
@@ -385,7 +392,7 @@ impl Survey<'_> {
         let roams = |process: &Live| self.agent.card().infers || lost(process);
         let elsewhere = |process: &Live| match (cwd, process.works_in()) {
             (Some(cwd), Some(own)) if self.agent.card().stays && !(open && roams(process)) => {
-                self.host.resolve(cwd) != self.host.resolve(own)
+                self.is_there(cwd) && self.host.resolve(cwd) != self.host.resolve(own)
             }
             _ => false,
         };
@@ -416,6 +423,11 @@ impl Survey<'_> {
         suspects.chain(asked.map(|one| one.suspected_for(Ground::Wrote))).collect()
     }
 
+    /// Something goes by this path, or may.
+    fn is_there(&self, path: &Path) -> bool {
+        !self.host.stat(path).is_err_and(|why| is_absent(&why))
+    }
+
     /// The process that we launched for it last, if that has exited and nobody has touched the record since: whoever is
     /// older than that and works elsewhere has neither begun it nor taken it up.
     fn concluded(&self, candidate: &Candidate, touched: Timestamp) -> Option<&ProcKey> {
@@ -437,58 +449,6 @@ impl Survey<'_> {
             holder.shared |= self.candidates.iter().filter(held).count() > 1;
         }
         holders
-    }
-
-    /// Whether the tool of a pending call runs below any holder.
-    fn tool(&self, record: &Reading, candidate: &Candidate) -> Tool {
-        let Reading::Read(record) = record else { return Tool::NotAsked };
-        let marked = self.agent.tool_mark().map(|(name, value)| (name, vec![value.to_owned()]));
-        let named = match &record.turn {
-            Turn::Open { pending: Pending::ApprovalUnless { variable, values }, .. } => {
-                Some((variable.as_str(), values.clone()))
-            }
-            Turn::Open { .. } | Turn::Ended { .. } => marked,
-            Turn::None => None,
-        };
-        let Some((variable, values)) = named else { return Tool::NotAsked };
-        let (Some(holder), Ok(table)) = (candidate.holders.first(), self.host.table()) else {
-            return Tool::NotAsked;
-        };
-        if self.since_pass(record.updated) {
-            return Tool::CannotTell("its call is newer than the look at processes".to_owned());
-        }
-        let carries = |key: &ProcKey| {
-            let env = self.host.env(key, &[variable]).unwrap_or_default();
-            env.get(variable).is_some_and(|own| values.iter().any(|value| own == value.as_str()))
-        };
-        if candidate.holders.iter().any(|held| carries(&held.key)) {
-            return Tool::CannotTell(
-                "it runs within a tool, and carries its mark itself".to_owned(),
-            );
-        }
-        let pair = |value: &str| format!("{variable}={value}");
-        let below = candidate.holders.iter().flat_map(|held| table.descendants(held.key.pid));
-        let mut untold = None;
-        for process in below.filter_map(|pid| table.process(pid)).filter(|p| !p.zombie) {
-            match self.host.env(&table.key(process), &[variable]) {
-                Ok(env) => {
-                    let value = env.get(variable).and_then(|value| value.to_str());
-                    if let Some(value) = value.filter(|value| values.iter().any(|one| one == value))
-                    {
-                        let pid = process.pid;
-                        return Tool::Runs(Source::Variable { variable: pair(value), pid });
-                    }
-                }
-                Err(why) => untold = Some(why.0),
-            }
-        }
-        match untold {
-            Some(why) => Tool::CannotTell(why),
-            None => {
-                let newest = values.first().map_or("", String::as_str);
-                Tool::Absent(Source::NoVariable { variable: pair(newest), pid: holder.key.pid })
-            }
-        }
     }
 }
 

@@ -4,15 +4,12 @@ use super::Survey;
 use crate::{
     agent::{Part, Program},
     evidence::Role,
-    host::{Env, Process, Table},
+    host::{Env, Process, Table, is_absent},
     ident::ProcKey,
     receipt::{Launched, VARIABLE},
 };
 use jiff::Timestamp;
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// A live process of the agent that holds, or may hold, sessions.
 #[derive(Clone, Debug)]
@@ -281,8 +278,4 @@ impl Live {
     pub(super) fn may_hold(&self, store: &Path, last: Timestamp) -> bool {
         self.uses(store) && self.since <= last
     }
-}
-
-pub(super) fn is_absent(why: &io::Error) -> bool {
-    matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

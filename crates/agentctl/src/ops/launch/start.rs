@@ -19,7 +19,7 @@ use agentctl_core::{
     launch::{Id, Input, Plan, Signal},
     observe::History,
     proof::Source,
-    receipt::Launched,
+    receipt::{Launched, VARIABLE},
     wire::{Because, Session},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -40,6 +40,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 const SHIM: Duration = Duration::from_secs(10);
 /// How long an agent that is ended for it may take.
 const GRACE: Duration = Duration::from_secs(2);
+/// A program is loaded by then, and looked at again after this.
+const LOADED: Duration = Duration::from_millis(500);
+const TICK: Duration = Duration::from_millis(5);
 /// From then on, its output is enough to say that it has its session.
 const SLOW: Duration = Duration::from_secs(5);
 /// How much of a failed agent's output is repeated.
@@ -331,19 +334,56 @@ impl Start<'_> {
         Error::new(Kind::NotStarted, format!("{title} did not start: {why}{said}")).hint(hint)
     }
 
-    /// Ends what it started and what lives on without it; says what cannot be ended.
+    /// Ends what it started and what lives on without it; says what cannot be ended. What is only being loaded does not tell
+    /// yet whose it is.
     fn sweep(&self) -> String {
-        let found = list::list(&self.here.again(), &list::Ask::every(History::Skip)).orphans;
-        let own = found.iter().filter(|orphan| orphan.launch_id == self.launch);
-        let lives = own.filter(|orphan| {
-            match end(&orphan.process, &[Signal::Terminate, Signal::Kill], GRACE) {
+        let began = Instant::now();
+        loop {
+            let here = self.here.again();
+            let left = self.swept(&here);
+            if !left.is_empty() || !self.is_loading(&here) || began.elapsed() > LOADED {
+                return left;
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Some process of ours that began since tells nothing of itself.
+    fn is_loading(&self, here: &Here) -> bool {
+        let host = here.host();
+        let Ok(table) = host.table() else { return false };
+        // Starts are told in hundredths of a second.
+        let at = self.at.saturating_sub(SignedDuration::from_secs(1)).unwrap_or(self.at);
+        let young = table.processes.iter().filter(|one| table.since(one.start) >= at);
+        young.filter(|one| !one.zombie).map(|one| table.key(one)).any(|key| {
+            let silent = host.env(&key, &[VARIABLE]).is_err();
+            silent && host.is_mine(&key) == Ok(true) && !host.is_over(&key)
+        })
+    }
+
+    fn swept(&self, here: &Here) -> String {
+        let found = list::list(here, &list::Ask::every(History::Skip));
+        let orphans = found.orphans.iter().filter(|orphan| orphan.launch_id == self.launch);
+        let orphans = orphans.map(|orphan| (&orphan.process, orphan.command.as_str()));
+        // What looks like the agent itself, and has begun no session.
+        let agents = found.sessions.iter().filter(|session| !session.shared);
+        let agents = agents.filter_map(|session| session.process.as_ref());
+        let agents = agents.filter(|key| self.has_launched(here, key));
+        let own = orphans.chain(agents.map(|key| (key, self.ask.agent.card().binary)));
+        let lives =
+            own.filter(|(key, _)| match end(key, &[Signal::Terminate, Signal::Kill], GRACE) {
                 Ok(deaths) => deaths.iter().any(|death| matches!(death.how, How::Survived(_))),
                 Err(Refused::Gone) => false,
                 Err(_) => true,
-            }
-        });
-        let words = lives.map(|orphan| format!("pid {} ({})", orphan.process.pid, orphan.command));
+            });
+        let words = lives.map(|(key, command)| format!("pid {} ({command})", key.pid));
         words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The process carries the name of this launch.
+    fn has_launched(&self, here: &Here, key: &ProcKey) -> bool {
+        let env = here.host().env(key, &[VARIABLE]).unwrap_or_default();
+        env.get(VARIABLE).is_some_and(|launch| *launch == *self.launch)
     }
 
     fn forget(&self, files: &[&str]) {

@@ -36,9 +36,16 @@ situation!(a_process_without_a_record, real_process_without_a_record, |scene: Sc
     works(&scene);
 });
 
-situation!(an_unreadable_record, real_unreadable_record, |scene: Scene| {
-    closed(&scene, &scene.record);
-});
+situation!(
+    /// Its file, or a folder on the way to it.
+    an_unreadable_record,
+    real_unreadable_record,
+    |scene: Scene| {
+        closed(&scene, &scene.record);
+        let above = scene.record.ancestors().skip(1).take_while(|dir| *dir != scene.store);
+        above.for_each(|dir| closed(&scene, dir));
+    }
+);
 
 situation!(an_unreadable_store, real_unreadable_store, |scene: Scene| {
     closed(&scene, &scene.store);
@@ -50,6 +57,8 @@ fn closed(scene: &Scene, path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o000)).expect("our file");
     let told = scene.truth();
     never_ended(scene, &told);
+    let said = told.rows.get(&scene.id);
+    assert!(said.is_none_or(|said| said.state != "idle"), "it is in its turn: {told:#?}");
     assert!(!told.problems.is_empty(), "nothing is said of {}: {told:#?}", path.display());
     fs::set_permissions(path, before).expect("our file");
     works(scene);

@@ -182,3 +182,17 @@ fn words_too_long_for_a_receipt() {
     let answer = agents.home.run(&[LAUNCH, &["--on-complete", &hook]].concat());
     nothing_left(&agents, &answer, 6, "longer than 64 KiB");
 }
+
+/// The child looks like the agent itself, not like something that the agent started.
+#[test]
+fn a_wrapper_that_is_killed_takes_its_agent_with_it() {
+    let agents = Agents::new();
+    let real = agents.home.path("real");
+    fs::create_dir(&real).expect("a folder");
+    fs::copy("/bin/sleep", real.join("claude")).expect("a program");
+    let wrapper = agents.home.path("bin/claude");
+    fs::write(&wrapper, "#!/bin/sh\n$HOME/real/claude 1000 &\nkill -9 $$\n").expect("our file");
+    fs::set_permissions(&wrapper, Permissions::from_mode(0o755)).expect("our file");
+    let answer = agents.home.run(LAUNCH);
+    nothing_left(&agents, &answer, 6, "it ended before it had a session (signal 9)");
+}

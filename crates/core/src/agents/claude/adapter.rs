@@ -2,7 +2,9 @@
 
 use super::{fork, known, launch, messages, registry, store, transcript, usage};
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
+    agent::{
+        Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Trouble, Watched,
+    },
     agents::{files::is_id, json, words::behind},
     control::{Leads, Target},
     evidence::{Record, Role, Turn},
@@ -114,6 +116,10 @@ impl Agent for Claude {
 
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {
         store::find(host, store, id, cwd)
+    }
+
+    fn missed(&self, host: &dyn Host, store: &Path, id: &str) -> Option<Trouble> {
+        store::missed(host, store, id)
     }
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {

@@ -3,7 +3,7 @@
 use crate::{
     agent::{Listing, Stub, Trouble},
     agents::files::{is_gone, is_id, stub, stub_of},
-    host::{Host, Inside, Kind},
+    host::{Host, Inside, Kind, is_absent},
 };
 use std::{
     io,
@@ -62,6 +62,21 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
     let elsewhere = projects(host, store).unwrap_or_default();
     let found = elsewhere.iter().filter_map(|(dir, _)| stub(host, id, &dir.join(&name)).ok());
     Listing { stubs: found.collect(), problems: Vec::new() }.without_aliases(host).stubs
+}
+
+/// The first folder in which its transcript may be and that cannot be looked at.
+pub(super) fn missed(host: &dyn Host, store: &Path, id: &str) -> Option<Trouble> {
+    let trouble = |path: PathBuf, why: io::Error| {
+        (!is_absent(&why)).then(|| Trouble { path, why: why.to_string() })
+    };
+    let folders = match projects(host, store) {
+        Ok(folders) => folders,
+        Err(why) => return trouble(store.join("projects"), why),
+    };
+    let name = format!("{id}.jsonl");
+    folders
+        .into_iter()
+        .find_map(|(dir, _)| trouble(dir.clone(), host.stat(&dir.join(&name)).err()?))
 }
 
 fn projects(host: &dyn Host, store: &Path) -> io::Result<Vec<(PathBuf, Kind)>> {

@@ -3,7 +3,8 @@
 use super::{control, known, launch, messages, rollout, store};
 use crate::{
     agent::{
-        Agent, Card, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub, Watched,
+        Agent, Card, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub, Trouble,
+        Watched,
     },
     agents::json,
     control::{Leads, Question, Request, Target, Unheard},
@@ -123,6 +124,14 @@ impl Agent for Codex {
 
     fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
         store::find_near(host, store, id).into_iter().collect()
+    }
+
+    fn is_its_file(&self, name: &str) -> bool {
+        store::thread(name).is_some()
+    }
+
+    fn missed(&self, host: &dyn Host, store: &Path, _: &str) -> Option<Trouble> {
+        store::missed(host, store)
     }
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {

@@ -6,7 +6,7 @@ use crate::{
         files::{is_gone, is_id, stub, stub_of},
         json,
     },
-    host::{self, Entry, Host, Inside, Kind},
+    host::{self, Entry, Host, Inside, Kind, is_absent},
     proof::Source,
 };
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
@@ -92,6 +92,24 @@ fn anywhere(host: &dyn Host, live: &Path, id: &str) -> Option<Stub> {
     None
 }
 
+/// The first folder in which its rollout may be and that cannot be looked at.
+pub(super) fn missed(host: &dyn Host, store: &Path) -> Option<Trouble> {
+    let mut todo = vec![(store.join(ARCHIVE), 0), (store.join(LIVE), 3)];
+    while let Some((dir, depth)) = todo.pop() {
+        match host.entries(&dir) {
+            Ok(entries) if depth > 0 => {
+                let dirs = entries.into_iter().filter(|entry| entry.kind == Kind::Dir);
+                todo.extend(dirs.map(|entry| (dir.join(entry.name), depth - 1)));
+            }
+            Err(why) if !is_absent(&why) => {
+                return Some(Trouble { path: dir, why: why.to_string() });
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    None
+}
+
 fn within(host: &dyn Host, dir: &Path, id: &str) -> Option<Stub> {
     let entries = host.entries(dir).ok()?;
     let entry = entries.into_iter().find(|entry| thread(&entry.name) == Some(id))?;
@@ -172,7 +190,7 @@ pub(super) fn held_by(
 }
 
 /// The thread id at the end of a rollout's name.
-fn thread(name: &str) -> Option<&str> {
+pub(super) fn thread(name: &str) -> Option<&str> {
     let stem = name.strip_prefix("rollout-")?;
     let stem = stem.strip_suffix(".zst").unwrap_or(stem).strip_suffix(".jsonl")?;
     stem.get(stem.len().checked_sub(36)?..).filter(|id| is_id(id))

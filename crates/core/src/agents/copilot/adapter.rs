@@ -5,7 +5,9 @@ use super::{
     known, launch, messages, store,
 };
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Watched},
+    agent::{
+        Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Trouble, Watched,
+    },
     agents::{json, words::id_behind},
     evidence::{Record, Role},
     host::Host,
@@ -94,6 +96,14 @@ impl Agent for Copilot {
 
     fn find(&self, host: &dyn Host, store: &Path, id: &str, _: Option<&Path>) -> Vec<Stub> {
         store::stub(host, store, id).into_iter().collect()
+    }
+
+    fn is_its_file(&self, name: &str) -> bool {
+        store::is_lock(name)
+    }
+
+    fn missed(&self, host: &dyn Host, store: &Path, id: &str) -> Option<Trouble> {
+        store::missed(host, store, id)
     }
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {

@@ -4,7 +4,7 @@ use super::adapter::AGENT;
 use crate::{
     agent::{About, Claim, Claims, Listing, Stub, Trail, Trouble},
     agents::files::{self, is_id},
-    host::{self, Entry, Host, Kind},
+    host::{self, Entry, Host, Kind, is_absent},
     proof::Source,
 };
 use std::{
@@ -41,6 +41,12 @@ pub(super) fn stub(host: &dyn Host, store: &Path, id: &str) -> io::Result<Stub> 
         return Err(io::ErrorKind::NotFound.into());
     }
     files::stub(host, id, &folder(store, id).join(EVENTS))
+}
+
+/// Its folder, if that cannot be looked at.
+pub(super) fn missed(host: &dyn Host, store: &Path, id: &str) -> Option<Trouble> {
+    let why = stub(host, store, id).err().filter(|why| !is_absent(why))?;
+    Some(Trouble { path: folder(store, id), why: why.to_string() })
 }
 
 /// Lock files that are held; all, where the kernel does not tell which are.
@@ -156,7 +162,8 @@ fn ids(host: &dyn Host, store: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn is_lock(name: &str) -> bool {
+/// What a process that has the session locks.
+pub(super) fn is_lock(name: &str) -> bool {
     let pid = name.strip_prefix("inuse.").and_then(|rest| rest.strip_suffix(".hold"));
     pid.is_some_and(|pid| !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()))
 }
