@@ -51,11 +51,13 @@ fn short(text: &str, program: &str) -> String {
 /// Letters, digits, dots and dashes only, as git and file systems take them.
 pub(super) fn plain(text: &str) -> String {
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
-    let parts = parts.map(|part| part.trim_matches('.')).filter(|part| !part.is_empty());
-    let mut name = parts.collect::<Vec<_>>().join("-").replace("..", ".");
+    let dotted =
+        |part: &str| part.split('.').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(".");
+    let parts = parts.map(dotted).filter(|part| !part.is_empty());
+    let mut name = parts.collect::<Vec<_>>().join("-");
     name.truncate(LONGEST);
     let name = name.trim_end_matches(['-', '.']);
-    match name.strip_suffix(".lock").unwrap_or(name) {
+    match name.trim_end_matches(".lock") {
         "" => "other".to_owned(),
         name => name.to_owned(),
     }
@@ -99,6 +101,8 @@ mod tests {
         assert_eq!(named("a b\nc"), "pi-a-b-c");
         assert_eq!(named("..."), "pi-other");
         assert_eq!(named("model.lock"), "pi-model");
+        assert_eq!(named("model.lock.lock"), "pi-model");
+        assert_eq!(named("a.....b"), "pi-a.b");
     }
 
     proptest! {
