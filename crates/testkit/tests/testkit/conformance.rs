@@ -22,10 +22,14 @@ use agentctl_testkit::fixture::{Eyes, FixtureHost, Removal};
 use expected::Expected;
 use std::{
     collections::BTreeMap,
+    env,
     fmt::Write,
     fs, io,
     path::{Path, PathBuf},
 };
+
+/// Cases to go through, as `agent/version/case` with commas between them, in place of all.
+const ONLY: &str = "AGENTCTL_TEST_CASES";
 
 /// One case on disk.
 pub(crate) struct Case {
@@ -172,6 +176,7 @@ fn untrue(case: &Case, host: &FixtureHost) -> Vec<String> {
     sessions.flat_map(|(session, _)| facts::untrue(&session, host)).collect()
 }
 
+/// All that were captured, or those that [`ONLY`] names.
 pub(crate) fn cases() -> io::Result<Vec<Case>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/fixtures");
     let mut cases = Vec::new();
@@ -183,6 +188,9 @@ pub(crate) fn cases() -> io::Result<Vec<Case>> {
                 cases.push(Case { agent, version, name, path });
             }
         }
+    }
+    if let Ok(only) = env::var(ONLY) {
+        cases.retain(|case| only.split(',').any(|name| name == case.to_string()));
     }
     Ok(cases)
 }
