@@ -36,8 +36,9 @@ usage: cargo xtask TASK
                        situations, soak, chaos, fuzz, mutants. Without --full, what `test` runs too
                        (stand-ins, and one real agent for each victim of a kill); with it, all kills and
                        situations with all real agents (half an hour or more), ten minutes of soak and of
-                       chaos, all mutants of core's rules (hours; AGENTCTL_MUTANTS_FILES names some
-                       files), each with a dated page in docs/proof, and libFuzzer for
+                       chaos, all mutants of core (hours; AGENTCTL_MUTANTS_FILES names some files,
+                       AGENTCTL_MUTANTS_LONGEST leaves out tests of more seconds,
+                       AGENTCTL_MUTANTS_JOBS tries more at a time), each with a dated page in docs/proof, and libFuzzer for
                        AGENTCTL_FUZZ_SECONDS (180) on each target
   demo                 real agents in a home of their own, and what agentctl says of them;
                        ends with a shell in that home if there is a terminal

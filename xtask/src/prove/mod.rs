@@ -6,9 +6,12 @@ mod kills;
 mod mutants;
 mod named;
 mod parts;
+mod program;
 mod situations;
 mod soak;
 mod survivors;
 mod table;
+mod trial;
+mod weave;
 
 pub(crate) use parts::run;

@@ -1,54 +1,37 @@
-//! cargo-mutants on the files of `core` that decide, one after the other, and what it says of that.
+//! The mutants of `core` that cargo-mutants names: all in one program, each tried with the tests that meet it.
 
 use super::{
     kills::page_at,
+    program,
     survivors::{Explained, File, Tally, judge, page},
+    trial::{End, LONGEST, Trials},
+    weave::Mutant,
 };
 use crate::{
     failure::{Failure, Outcome},
     tool,
 };
-use serde::Deserialize;
-use std::{env, fs, path::Path, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    io::Write,
+    path::Path,
+    process::Command,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
 
 /// Its mutants, and so the names of what survives, differ from release to release.
 const VERSION: &str = "27.1.0";
-/// Files to try, with commas between them, in place of all that `.cargo/mutants.toml` names.
+/// Files to try, with commas between them, in place of all that have mutants.
 const FILES: &str = "AGENTCTL_MUTANTS_FILES";
-/// Seconds that the tests may take with one mutant in them.
-const LIMIT: &str = "600";
+/// Mutants to try at the same time.
+const JOBS: &str = "AGENTCTL_MUTANTS_JOBS";
 /// Why each that survives may.
 const EXPLAINED: &str = "docs/proof/mutants.json";
-
-/// What cargo-mutants leaves of a run.
-#[derive(Deserialize)]
-struct Outcomes {
-    outcomes: Vec<One>,
-    /// Only there if it came to its end.
-    end_time: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct One {
-    scenario: Scenario,
-    summary: Summary,
-}
-
-#[derive(Deserialize)]
-enum Scenario {
-    Baseline,
-    Mutant { name: String },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-enum Summary {
-    Success,
-    CaughtMutant,
-    MissedMutant,
-    Unviable,
-    Failure,
-    Timeout,
-}
 
 /// Tries every file; the page has each as soon as it was tried, so that a run that is cut off is
 /// not lost.
@@ -59,13 +42,25 @@ pub(super) fn run(root: &Path) -> Outcome<()> {
     let explained: Explained = serde_json::from_str(&explained)
         .map_err(|why| Failure::new(format!("{EXPLAINED} cannot be read: {why}")))?;
     let (date, commit) = now(root)?;
-    let all = listed(root, &["--no-config"])?;
-    let wrong = chosen(root)?.into_iter().map(|path| {
-        let tally = tried(root, &path)?;
+    let date = match env::var(LONGEST) {
+        Ok(seconds) => format!("{date}, without tests of more than {seconds} s"),
+        Err(_) => date,
+    };
+    let all = listed(root)?;
+    let names: BTreeSet<&str> = all.iter().map(|mutant| mutant.file.as_str()).collect();
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    let files = env::var(FILES).map_or_else(
+        |_| names.clone(),
+        |files| files.split(',').map(|file| file.trim().to_owned()).collect(),
+    );
+    let chosen = all.into_iter().filter(|mutant| files.contains(&mutant.file)).collect();
+    let trial = Trial::new(root, &commit, chosen)?;
+    let wrong = files.into_iter().map(|path| {
+        let tally = trial.tally(&path)?;
         let file = File { path, date: date.clone(), commit: commit.clone(), tally };
         let wrong = judge(&file, &explained);
         let before = fs::read_to_string(root.join("docs/proof/mutants.md")).unwrap_or_default();
-        page_at(root, "mutants.md", &page(&before, &file, &all, &explained))?;
+        page_at(root, "mutants.md", &page(&before, &file, &names, &explained))?;
         Ok(wrong)
     });
     let wrong: Vec<String> = wrong.collect::<Outcome<Vec<_>>>()?.concat();
@@ -73,6 +68,82 @@ pub(super) fn run(root: &Path) -> Outcome<()> {
         true => Ok(()),
         false => Err(Failure::new(wrong.join("\n"))),
     }
+}
+
+/// What came of the mutants that were tried, in this run or in one of this commit that was cut off.
+struct Trial {
+    /// Those that are to be tried, and what tries them.
+    left: Vec<Mutant>,
+    trials: Option<Trials>,
+    tried: Mutex<Vec<(Mutant, End)>>,
+    log: Mutex<fs::File>,
+}
+
+impl Trial {
+    fn new(root: &Path, commit: &str, mutants: Vec<Mutant>) -> Outcome<Self> {
+        let path = root.join(format!("target/mutants/{commit}.log"));
+        let known = known(&fs::read_to_string(&path).unwrap_or_default());
+        let is_known = |mutant: &Mutant| known.contains_key(&mutant.name);
+        let (tried, left): (Vec<Mutant>, Vec<Mutant>) = mutants.into_iter().partition(is_known);
+        let tried = tried.into_iter().map(|mutant| {
+            let end = known[&mutant.name];
+            (mutant, end)
+        });
+        let tried = Mutex::new(tried.collect());
+        fs::create_dir_all(root.join("target/mutants"))
+            .map_err(|why| Failure::io("make", &path, &why))?;
+        let log = fs::OpenOptions::new().append(true).create(true).open(&path);
+        let log = Mutex::new(log.map_err(|why| Failure::io("write", &path, &why))?);
+        let mut trial = Self { left, trials: None, tried, log };
+        if !trial.left.is_empty() {
+            let program = program::build(root, &trial.left)?;
+            println!("which tests meet which of {} mutants", trial.left.len());
+            trial.trials = Some(Trials::record(root, program)?);
+        }
+        Ok(trial)
+    }
+
+    /// Tries what is left of a file.
+    fn tally(&self, path: &str) -> Outcome<Tally> {
+        let mine: Vec<usize> =
+            (0..self.left.len()).filter(|number| self.left[*number].file == path).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(number) = mine.get(next.fetch_add(1, Ordering::Relaxed)) {
+                self.try_one(*number)?;
+            }
+            Ok(())
+        };
+        let jobs = env::var(JOBS).ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+            let failed = |_| Failure::new(format!("a worker of {path} failed"));
+            workers.into_iter().try_for_each(|one| one.join().map_err(failed)?)
+        })?;
+        let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Tally::of(tried.iter().filter(|(mutant, _)| mutant.file == path)))
+    }
+
+    fn try_one(&self, number: usize) -> Outcome<()> {
+        let Some(trials) = &self.trials else { return Ok(()) };
+        let (end, by) = trials.of(number)?;
+        let mutant = self.left[number].clone();
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only for a run that is cut off.
+        let _ = writeln!(log, "{}\t{}\t{by}", end.name(), mutant.name);
+        self.tried.lock().unwrap_or_else(PoisonError::into_inner).push((mutant, end));
+        Ok(())
+    }
+}
+
+/// How each ended that a log names.
+fn known(log: &str) -> BTreeMap<String, End> {
+    let line = |line: &str| {
+        let mut words = line.split('\t');
+        let end = End::named(words.next()?)?;
+        Some((words.next()?.to_owned(), end))
+    };
+    log.lines().filter_map(line).collect()
 }
 
 fn the_right_one() -> Outcome<()> {
@@ -92,68 +163,13 @@ fn now(root: &Path) -> Outcome<(String, String)> {
     Ok((date.trim().to_owned(), commit.trim().to_owned()))
 }
 
-fn chosen(root: &Path) -> Outcome<Vec<String>> {
-    match env::var(FILES) {
-        Ok(files) => Ok(files.split(',').map(|file| file.trim().to_owned()).collect()),
-        Err(_) => listed(root, &[]),
-    }
-}
-
-/// The files of `core` that have mutants.
-fn listed(root: &Path, words: &[&str]) -> Outcome<Vec<String>> {
+/// The mutants of `core`.
+fn listed(root: &Path) -> Outcome<Vec<Mutant>> {
     let mut list = tool::cargo();
-    list.args(["mutants", "--list-files", "--package", "agentctl-core"]).args(words);
+    list.args(["mutants", "--no-config", "--list", "--json", "--package", "agentctl-core"]);
     let said = tool::captured(list.current_dir(root))?;
-    Ok(said.lines().map(str::to_owned).filter(|line| !line.is_empty()).collect())
-}
-
-fn tried(root: &Path, path: &str) -> Outcome<Tally> {
-    let out = root.join("target/mutants").join(path.replace('/', "_"));
-    fs::create_dir_all(&out).map_err(|why| Failure::io("make", &out, &why))?;
-    let mut mutants = tool::cargo();
-    // The configuration would add its own files to this one; and --re lets other files' fields pass (27.1.0).
-    mutants.args(["mutants", "--no-config", "--cap-lints", "true", "--package", "agentctl-core"]);
-    mutants.args(["--file", path, "--timeout", LIMIT]);
-    mutants.arg("--output").arg(&out).current_dir(root);
-    // A property that fails has done its part: its smallest case is of no use here.
-    mutants.env("PROPTEST_MAX_SHRINK_ITERS", "0");
-    // It fails if anything survives; what it leaves says more.
-    let _ = tool::shown(&mut mutants)?;
-    let file = out.join("mutants.out/outcomes.json");
-    let text = fs::read(&file).map_err(|why| Failure::io("read", &file, &why))?;
-    let read: Outcomes = serde_json::from_slice(&text)
-        .map_err(|why| Failure::new(format!("{} cannot be read: {why}", file.display())))?;
-    tally(path, read)
-}
-
-fn tally(path: &str, read: Outcomes) -> Outcome<Tally> {
-    if read.end_time.is_none() {
-        return Err(Failure::new(format!("{path}: cargo-mutants was cut off")));
-    }
-    let mut tally = Tally::default();
-    for One { scenario, summary } in read.outcomes {
-        match (scenario, summary) {
-            (Scenario::Baseline, Summary::Success) => {}
-            (Scenario::Baseline, _) => {
-                return Err(Failure::new("the tests fail without any mutant"));
-            }
-            (Scenario::Mutant { .. }, Summary::CaughtMutant | Summary::Failure) => {
-                tally.killed += 1
-            }
-            (Scenario::Mutant { .. }, Summary::Timeout) => tally.timeouts += 1,
-            (Scenario::Mutant { .. }, Summary::Unviable) => tally.unviable += 1,
-            (Scenario::Mutant { name }, Summary::MissedMutant | Summary::Success) => {
-                tally.survivors.push(without_place(path, &name));
-            }
-        }
-    }
-    Ok(tally)
-}
-
-/// `a.rs:12:5: replace x with y in f` without what changes with every line that is put before it.
-fn without_place(path: &str, name: &str) -> String {
-    let place = name.strip_prefix(path).and_then(|rest| rest.split_once(": "));
-    place.map_or(name, |(_, what)| what).to_owned()
+    serde_json::from_str(&said)
+        .map_err(|why| Failure::new(format!("what cargo-mutants lists cannot be read: {why}")))
 }
 
 #[cfg(test)]
@@ -161,24 +177,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_leaves_is_counted() {
-        let one = |summary: &str| {
-            let name = "a.rs:1:2: replace f with ()";
-            serde_json::json!({ "scenario": { "Mutant": { "name": name } }, "summary": summary })
-        };
-        let base = serde_json::json!({ "scenario": "Baseline", "summary": "Success" });
-        let [caught, missed, late, none] =
-            ["CaughtMutant", "MissedMutant", "Timeout", "Unviable"].map(one);
-        let read = |outcomes: &[_], end: Option<&str>| {
-            let json = serde_json::json!({ "outcomes": outcomes, "end_time": end, "caught": 1 });
-            tally("a.rs", serde_json::from_value(json).expect("outcomes"))
-        };
-        let all = [base, caught.clone(), caught, missed, late, none];
-        let survivors = vec!["replace f with ()".to_owned()];
-        let expected = Tally { killed: 2, timeouts: 1, unviable: 1, survivors };
-        assert_eq!(read(&all, Some("then")).expect("it ended"), expected);
-        assert!(read(&all, None).is_err());
-        let fails = serde_json::json!({ "scenario": "Baseline", "summary": "Failure" });
-        assert!(read(&[fails], Some("then")).is_err());
+    fn what_was_tried_is_not_tried_again() {
+        let log = "killed\ta.rs:1:2: x\tsome test\nsurvives\ta.rs:2:2: y\t\nstrange\ta\nkil";
+        let ends = [("a.rs:1:2: x", End::Killed), ("a.rs:2:2: y", End::Survives)];
+        let expected = ends.map(|(name, end)| (name.to_owned(), end)).into();
+        assert_eq!(known(log), expected);
     }
 }
