@@ -216,3 +216,141 @@ fn a_file_that_was_cut_shorter_has_no_lines_behind_its_end() {
     .expect("memory can be read");
     assert_eq!(seen, [0; 0]);
 }
+
+/// A file that counts how often and how much is read of it.
+struct Counted {
+    bytes: Vec<u8>,
+    reads: AtomicUsize,
+    read: AtomicUsize,
+}
+
+impl Counted {
+    fn of(bytes: Vec<u8>) -> Self {
+        Self { bytes, reads: AtomicUsize::new(0), read: AtomicUsize::new(0) }
+    }
+}
+
+impl Bytes for Counted {
+    fn size(&self) -> u64 {
+        self.bytes.size()
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        let read = self.bytes.read_at(buf, at)?;
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.read.fetch_add(read, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+type Walk = fn(&dyn Bytes, &mut dyn FnMut(Line<'_>) -> Flow) -> io::Result<()>;
+
+/// From either end.
+const WALKS: [Walk; 2] =
+    [|file, visit| forward(file, 0, visit).map(|_| ()), |file, visit| back(file, visit)];
+
+/// However much stands before or after it, so that a reading may end where it does.
+#[test]
+fn a_line_of_the_limit_is_whole_wherever_it_stands() {
+    for around in (1..20).map(|number| number << 14) {
+        let (before, after) = (b"x".repeat(around - 1), b"z".repeat(around - 1));
+        let bytes = [before, b"y".repeat(LIMIT), after].join(&b'\n');
+        for walk in WALKS {
+            let mut whole = 0;
+            walk(&bytes, &mut |line| {
+                whole += usize::from(matches!(line.body, Body::Whole(held) if held.len() == LIMIT));
+                Flow::Continue(())
+            })
+            .expect("memory can be read");
+            assert_eq!(whole, 1, "{around}");
+        }
+    }
+}
+
+#[test]
+fn a_huge_line_has_its_size_after_another_long_one() {
+    let bytes = [b"x".repeat(LIMIT + 300_000), b"\n".to_vec(), b"y".repeat(LIMIT)].concat();
+    let mut found = Vec::new();
+    back(&bytes, &mut |line| {
+        found.push((line.at, line.size()));
+        Flow::Continue(())
+    })
+    .expect("memory can be read");
+    let (huge, long) = (LIMIT as u64 + 300_000, LIMIT as u64);
+    assert_eq!(found, [(huge + 1, long), (0, huge)]);
+}
+
+#[test]
+fn whoever_stops_at_a_line_goes_on_where_the_next_begins() {
+    for size in [1, 20_000, LIMIT, LIMIT + 300_000] {
+        let mut bytes = b"x".repeat(size);
+        bytes.extend(b"\ntwo\n");
+        let mut sizes = Vec::new();
+        let mut stop = |line: Line<'_>| {
+            sizes.push(line.size());
+            Flow::Break(())
+        };
+        assert_eq!(forward(&bytes, 0, &mut stop).expect("memory"), size as u64 + 1);
+        back(&[b"one\n".to_vec(), b"x".repeat(size)].concat(), &mut stop).expect("memory");
+        assert_eq!(sizes, [size as u64; 2]);
+    }
+}
+
+/// Most readers want what stands near the end; a walk through all of a file makes few readings.
+#[test]
+fn little_is_read_for_who_wants_little_and_much_at_once_for_who_wants_all() {
+    let lines = b"0123456789abcde\n".repeat(1 << 17);
+    for far in [10 << 10, 120 << 10, 250 << 10] {
+        let file = Counted::of(lines.clone());
+        let enough = file.size() - far;
+        let until = |line: Line<'_>| match line.at <= enough {
+            true => Flow::Break(()),
+            false => Flow::Continue(()),
+        };
+        back(&file, &mut { until }).expect("memory can be read");
+        let read = file.read.into_inner() as u64;
+        assert!((far..=far + (64 << 10)).contains(&read), "{read} for {far}");
+    }
+    for walk in WALKS {
+        let file = Counted::of(lines.clone());
+        walk(&file, &mut |_| Flow::Continue(())).expect("memory can be read");
+        let reads = file.reads.into_inner();
+        assert!(reads < 20, "{reads} readings");
+    }
+}
+
+/// Zeros with newlines at these places.
+struct Sparse(u64, [u64; 2]);
+
+impl Bytes for Sparse {
+    fn size(&self) -> u64 {
+        self.0
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        let left = usize::try_from(self.0.saturating_sub(at)).unwrap_or(usize::MAX);
+        let read = left.min(buf.len());
+        buf[..read].fill(0);
+        for place in self.1.iter().filter_map(|place| usize::try_from(place.checked_sub(at)?).ok())
+        {
+            if place < read {
+                buf[place] = b'\n';
+            }
+        }
+        Ok(read)
+    }
+}
+
+#[test]
+fn how_far_into_a_file_a_long_line_stands_does_not_matter() {
+    let (first, long) = (300 << 20, LIMIT as u64 + 300_000);
+    let file = Sparse(first + long + 1, [first - 1, first + long]);
+    let mut found = Vec::new();
+    let mut visit = |line: Line<'_>| {
+        found.push((line.at, line.size()));
+        Flow::Break(())
+    };
+    assert_eq!(forward(&file, first, &mut visit).expect("memory"), first + long + 1);
+    back(&file, &mut visit).expect("memory");
+    assert_eq!(found, [(first, long); 2]);
+}
