@@ -2,9 +2,11 @@
 
 mod derive;
 mod event;
+mod known;
 mod lines;
 mod lists;
 mod observe;
+mod plans;
 mod play;
 mod policy;
 mod receipt;
