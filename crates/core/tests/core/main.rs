@@ -1,10 +1,13 @@
 //! Properties of `core` that hold for any evidence whatever.
 
+mod claude;
+mod counted;
 mod derive;
 mod event;
 mod known;
 mod lines;
 mod lists;
+mod messages;
 mod observe;
 mod plans;
 mod play;
