@@ -15,5 +15,8 @@ mod policy;
 mod receipt;
 mod rules;
 mod select;
+mod shown;
 mod some;
+mod steered;
+mod stories;
 mod world;
