@@ -254,9 +254,11 @@ fn near(starts: &[u64], size: u64) -> u64 {
 
 /// Where the first line begins that has no newline yet.
 fn whole(file: &dyn Bytes) -> io::Result<u64> {
-    let mut end = 0;
+    let (size, mut end) = (file.size(), file.size());
     lines::back(file, &mut |line| {
-        end = line.at;
+        if line.at + line.size() == size {
+            end = line.at; // nothing stands behind it, no newline either
+        }
         lines::Flow::Break(())
     })?;
     Ok(end)
