@@ -65,6 +65,7 @@ pub(crate) const CARD: Card = Card {
     tool_variable: None,
     inherited: &[],
     infers: false,
+    names_files: false,
     local_ids: false,
     costs: false,
     short: 8,

@@ -164,6 +164,8 @@ pub(crate) fn machine(procs: Vec<Proc>) -> Machine {
         answers: None,
     };
     machine.folder(STORE, 1);
+    machine.folder("/work", 2);
+    machine.folder("/elsewhere", 3);
     machine
 }
 

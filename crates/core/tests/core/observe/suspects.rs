@@ -66,6 +66,13 @@ fn who_works_elsewhere_does_not_hold_what_has_ended() {
 }
 
 #[test]
+fn a_directory_that_is_no_more_tells_nothing() {
+    let mut machine = machine(vec![runs(7, 100, &["run"])]);
+    machine.files.remove(std::path::Path::new("/elsewhere")); // it may have been renamed to where the process works
+    assert_eq!(suspects(&play().has("a", 200, elsewhere(record())), &machine).len(), 1);
+}
+
+#[test]
 fn a_link_leads_to_the_same_directory() {
     let mut machine = machine(vec![runs(7, 100, &["run"])]);
     machine.links.insert("/elsewhere".into(), "/work".into());
