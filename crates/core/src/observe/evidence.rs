@@ -380,7 +380,7 @@ impl Survey<'_> {
         let written = newest.map_or(stub.updated, |newest| newest.max(stub.updated));
         // A directory may be renamed under an open turn, or left for another: where a process leaves no
         // trail, or has lost it, the directory tells that it cannot have a session only once its turn has ended; and
-        // never, once the directory is no more what the session calls it.
+        // of one that leaves no trail never, once nothing goes by that name any more.
         let open = is_open(record);
         let last = self.concluded(candidate, written.max(stub.touched));
         let older = |process: &Live| {
@@ -392,7 +392,8 @@ impl Survey<'_> {
         let roams = |process: &Live| self.agent.card().infers || lost(process);
         let elsewhere = |process: &Live| match (cwd, process.works_in()) {
             (Some(cwd), Some(own)) if self.agent.card().stays && !(open && roams(process)) => {
-                self.is_there(cwd) && self.host.resolve(cwd) != self.host.resolve(own)
+                let told = !self.agent.card().infers || self.is_there(cwd);
+                told && self.host.resolve(cwd) != self.host.resolve(own)
             }
             _ => false,
         };

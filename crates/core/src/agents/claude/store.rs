@@ -66,6 +66,9 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
 
 /// The first folder in which its transcript may be and that cannot be looked at.
 pub(super) fn missed(host: &dyn Host, store: &Path, id: &str) -> Option<Trouble> {
+    if !is_id(id) {
+        return None; // no file is called so
+    }
     let trouble = |path: PathBuf, why: io::Error| {
         (!is_absent(&why)).then(|| Trouble { path, why: why.to_string() })
     };

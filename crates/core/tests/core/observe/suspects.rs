@@ -69,7 +69,10 @@ fn who_works_elsewhere_does_not_hold_what_has_ended() {
 fn a_directory_that_is_no_more_tells_nothing() {
     let mut machine = machine(vec![runs(7, 100, &["run"])]);
     machine.files.remove(std::path::Path::new("/elsewhere")); // it may have been renamed to where the process works
-    assert_eq!(suspects(&play().has("a", 200, elsewhere(record())), &machine).len(), 1);
+    let infers = card(Card { infers: true, ..crate::play::CARD });
+    assert_eq!(suspects(&infers.has("a", 200, elsewhere(record())), &machine).len(), 1);
+    // One that leaves a trail has lost none by that.
+    assert_eq!(suspects(&play().has("a", 200, elsewhere(record())), &machine), []);
 }
 
 #[test]
