@@ -42,8 +42,7 @@ pub(super) fn has_all(log: &Log, due: &BTreeSet<(&'static str, String)>) -> bool
 
 /// The session or the fuse that an event is about.
 fn about(event: &Value) -> &str {
-    let ids = [&event["session"]["id"], &event["fuse"]["id"], &event["lock"]["session_id"]];
-    ids.into_iter().find_map(Value::as_str).unwrap_or_default()
+    event["session"]["id"].as_str().or(event["fuse"]["id"].as_str()).unwrap_or_default()
 }
 
 /// Judges all.
@@ -99,7 +98,8 @@ fn twice(told: &[Told], own: &BTreeSet<&str>) -> Vec<String> {
     let told = told.iter().filter(|told| told.event["type"] != "gap" && !is_other(&told.event));
     for Told { event, heard, .. } in told {
         if let Some(first) = seen.insert(event["id"].to_string(), heard) {
-            let what = format!("{} of {} at {}", event["type"], about(event), event["at"]);
+            let whose = event["lock"]["session_id"].as_str().unwrap_or(about(event));
+            let what = format!("{} of {whose} at {}", event["type"], event["at"]);
             wrong.push(format!("told twice: {what}, heard at {first} and {heard}"));
         }
     }
