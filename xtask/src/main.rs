@@ -38,8 +38,8 @@ usage: cargo xtask TASK
                        situations with all real agents (half an hour or more), ten minutes of soak and of
                        chaos, all mutants of core (hours; AGENTCTL_MUTANTS_FILES names some files,
                        AGENTCTL_MUTANTS_LONGEST leaves out tests of more seconds,
-                       AGENTCTL_MUTANTS_JOBS tries more at a time), each with a dated page in docs/proof, and libFuzzer for
-                       AGENTCTL_FUZZ_SECONDS (180) on each target
+                       AGENTCTL_MUTANTS_JOBS tries more at a time), each with a dated page in docs/proof,
+                       and libFuzzer for AGENTCTL_FUZZ_SECONDS (180) on each target
   demo                 real agents in a home of their own, and what agentctl says of them;
                        ends with a shell in that home if there is a terminal
   bench [--sessions N] [--live N] [--size GB] [--keep DIR] [--quick] [--page] [--homes] [--hold] [--program FILE]

@@ -17,7 +17,7 @@ pub use orphans::orphans;
 use crate::{
     agent::{About, Agent, Depth, Listing, Stub},
     evidence::Holder,
-    host::{Env, Host, Stat, is_absent},
+    host::{Env, Host, Stat, Table, is_absent},
     ident::ProcKey,
     proof::Source,
 };
@@ -209,15 +209,19 @@ impl<'a> Survey<'a> {
         Ok(listing)
     }
 
+    /// Some process goes by a name of the agent's.
+    pub fn may_live(agent: &dyn Agent, table: &Table) -> bool {
+        table.processes.iter().any(|process| agent.may_be(&process.comm))
+    }
+
     /// There is neither a store of the agent nor a process that may be one of its own.
     pub fn is_absent(agent: &dyn Agent, host: &dyn Host, env: &Env) -> bool {
         let Ok(table) = host.table() else { return false };
         if host.launches().iter().any(|launch| launch.agent == agent.card().name) {
             return false;
         }
-        let lives = table.processes.iter().any(|process| agent.may_be(&process.comm));
         let missing = |store: &PathBuf| host.stat(store).is_err_and(|why| is_absent(&why));
-        !lives && agent.stores(env).iter().all(missing)
+        !Self::may_live(agent, table) && agent.stores(env).iter().all(missing)
     }
 
     /// No store is closed to us: what was written since is here.

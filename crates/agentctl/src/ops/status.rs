@@ -197,10 +197,11 @@ fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
     };
     let mut own = agents::ALL.iter().filter(has);
     let first = own.next().filter(|_| own.next().is_none())?;
-    let table = here.host().table().ok()?;
-    let lives = |agent: &dyn Agent| table.processes.iter().any(|one| agent.may_be(&one.comm));
-    let others = agents::ALL.iter().filter(|agent| !agent.card().names_files && lives(**agent));
-    Some([*first].into_iter().chain(others.copied()).collect())
+    let table = host.table().ok()?;
+    let may_have =
+        |agent: &&dyn Agent| !agent.card().names_files && Survey::may_live(*agent, table);
+    let others = agents::ALL.iter().copied().filter(may_have);
+    Some([*first].into_iter().chain(others).collect())
 }
 
 fn fits(name: &Name, candidate: &Candidate) -> bool {

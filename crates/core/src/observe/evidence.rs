@@ -425,7 +425,7 @@ impl Survey<'_> {
     }
 
     /// Something goes by this path, or may.
-    fn is_there(&self, path: &Path) -> bool {
+    pub(super) fn is_there(&self, path: &Path) -> bool {
         !self.host.stat(path).is_err_and(|why| is_absent(&why))
     }
 

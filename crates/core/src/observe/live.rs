@@ -163,8 +163,7 @@ impl Survey<'_> {
 
     /// Stores of the caller's environment that exist, and those that live processes use or launches did.
     pub(super) fn find_stores(&mut self, env: &Env) {
-        let there = |store: &PathBuf| !self.host.stat(store).is_err_and(|why| is_absent(&why));
-        let mine = self.agent.stores(env).into_iter().filter(there);
+        let mine = self.agent.stores(env).into_iter().filter(|store| self.is_there(store));
         let mine = mine.map(|store| self.host.resolve(&store));
         let is_here = |one: &Live, store: &PathBuf| one.apart.iter().all(|(own, _)| own != store);
         // Whoever looks at one home as root has not asked for those of others.
