@@ -278,7 +278,7 @@ fn same_moment(one: &str, other: &str) -> bool {
 }
 
 /// Every field that is expected is there and equal; `null` means absent.
-fn fits(session: &Value, expected: &Value) -> bool {
+pub(crate) fn fits(session: &Value, expected: &Value) -> bool {
     let expected = expected.as_object().expect("fields are expected");
     expected.iter().all(|(field, value)| session[field] == *value)
 }

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{EXE, tokens};
-use crate::support::{LIMIT, Stage, alive, ended, is_real, signal};
+use crate::support::{LIMIT, Stage, alive, ended, fits, is_real, signal};
 
 #[test]
 fn a_conversation_is_followed_from_state_to_state() {
@@ -133,11 +133,18 @@ fn a_registration_that_is_lost_ends_nothing() {
         again.shows("? for shortcuts");
         let idle = stage.becomes(&id, &["done", "unknown"], &alive("idle", "interactive"));
         assert_eq!(is_real(&idle, EXE), again.pid());
-        let registry = format!(".claude/sessions/{}.json", again.pid());
-        fs::remove_file(stage.sandbox.home().join(registry)).expect("it is registered");
+        let registry = stage.sandbox.home().join(format!(".claude/sessions/{}.json", again.pid()));
         let held = format!("may be held by pid {}", again.pid());
         let unknown = json!({"state": "unknown", "live": false, "reason": held});
-        stage.becomes(&id, &["idle"], &unknown);
+        // It writes itself down anew with every word it says, so this is taken away until it is silent.
+        stage.sandbox.wait_for("session whose holder is not known", LIMIT, || {
+            let _ = fs::remove_file(&registry);
+            let listed = stage.list(&["--all"]);
+            let session = listed.iter().find(|one| one["id"] == *id).expect("it has a record");
+            let state = session["state"].as_str().expect("a session has a state");
+            assert!(["idle", "unknown"].contains(&state), "{session:#}");
+            fits(session, &unknown).then_some(())
+        });
         signal(Signal::KILL, again.pid());
         // It may have written itself down again before.
         stage.becomes(&id, &["unknown", "idle"], &ended("done", "completed"));
