@@ -36,7 +36,9 @@ fn main() -> io::Result<()> {
     if let Some((dir, whole)) = parts()? {
         writeln!(cargo, "cargo::rustc-link-arg-bins=-L{}", dir.display())?;
         if whole {
-            writeln!(cargo, "cargo::rustc-link-arg-bins=-static-pie")?;
+            // At a fixed place: a program that may lie anywhere has thousands of addresses to put right at each start.
+            writeln!(cargo, "cargo::rustc-link-arg-bins=-static")?;
+            writeln!(cargo, "cargo::rustc-link-arg-bins=-no-pie")?;
         }
     }
     Ok(())
@@ -61,7 +63,7 @@ fn parts() -> io::Result<Option<(PathBuf, bool)>> {
     let _ = fs::remove_dir_all(&dir); // an earlier build may have had more
     fs::create_dir_all(&dir)?;
     let whole: Option<Vec<PathBuf>> = WHOLE.iter().map(|name| archive(name)).collect();
-    let whole = whole.filter(|_| archive("rcrt1.o").is_some());
+    let whole = whole.filter(|_| archive("crt1.o").is_some());
     let parts = whole.iter().flatten().zip(WHOLE).chain([(&unwinder, "libgcc_s.a")]);
     for (path, name) in parts {
         fs::copy(path, dir.join(name))?;

@@ -188,20 +188,22 @@ fn meant<'h>(here: &'h Here, text: &str, among: Among) -> Result<(Name, Vec<Surv
     }
 }
 
-/// The one agent that has a file which is called after this id, and those that call no file so and may have it loaded.
+/// The one agent that has a file which is called after this id, and those that call no file so and may have it loaded: a
+/// process of theirs is there, and a record of this id.
 fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
     let (host, env) = (here.host(), observe::environment());
-    let has = |agent: &&&'static dyn Agent| {
+    let has = |agent: &&'static dyn Agent| {
         let has = |store: &PathBuf| !agent.find_near(host, store, id).is_empty();
-        agent.card().names_files && agent.stores(&env).iter().any(has)
+        agent.stores(&env).iter().any(has)
     };
-    let mut own = agents::ALL.iter().filter(has);
+    let mut own = agents::ALL.iter().copied().filter(|agent| agent.card().names_files && has(agent));
     let first = own.next().filter(|_| own.next().is_none())?;
     let table = host.table().ok()?;
-    let may_have =
-        |agent: &&dyn Agent| !agent.card().names_files && Survey::may_live(*agent, table);
+    let may_have = |agent: &&'static dyn Agent| {
+        !agent.card().names_files && Survey::may_live(*agent, table) && has(agent)
+    };
     let others = agents::ALL.iter().copied().filter(may_have);
-    Some([*first].into_iter().chain(others).collect())
+    Some([first].into_iter().chain(others).collect())
 }
 
 fn fits(name: &Name, candidate: &Candidate) -> bool {

@@ -138,13 +138,13 @@ fn names(host: &dyn Host, store: &Path) -> HashMap<String, String> {
     bytes.split(|&byte| byte == b'\n').filter_map(named).collect()
 }
 
-/// The name of one thread.
+/// The name of one thread. A line is looked through by the standard library, which need not ask the processor first what it
+/// can: for a list of live sessions that takes longer than all the lines.
 fn name(host: &dyn Host, store: &Path, id: &str) -> Option<String> {
     let bytes = host::slurp(host, &store.join(INDEX), NAMES).unwrap_or_default();
-    let finder = memchr::memmem::Finder::new(id);
-    let told = bytes.split(|&byte| byte == b'\n').filter(|line| finder.find(line).is_some());
-    let mut told = told.filter_map(named).filter(|(thread, _)| thread == id);
-    told.next_back().map(|(_, name)| name)
+    let speaks = |line: &&[u8]| std::str::from_utf8(line).is_ok_and(|line| line.contains(id));
+    let mut told = bytes.rsplit(|&byte| byte == b'\n').filter(speaks).filter_map(named);
+    told.find(|(thread, _)| thread == id).map(|(_, name)| name)
 }
 
 /// The thread that a line names, and its name.
