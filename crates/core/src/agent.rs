@@ -417,9 +417,7 @@ pub trait Agent: Sync {
     }
     /// Files by whose bytes a record read to this depth is told, with its stub and the bytes of its own, and by
     /// nothing else. `None` where that cannot be said.
-    fn told_by(&self, _: &dyn Host, _: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
-        None
-    }
+    fn told_by(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> Option<Vec<PathBuf>>;
     /// Its newest turn alone, as far as the record itself tells; asked once for each line of it.
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
         Ok(self.glance(host, stub)?.turn)

@@ -392,6 +392,7 @@ mod tests {
         assert_eq!(of(r#"{"a":[{"b":1,"d":[2]},"x",{"c":{"e":1}},[{"b":1}]]}"#), picked);
         assert_eq!(of(r#"{"a":{"b":1}}"#), json!({"a": {}}));
         assert_eq!(of(r#"{"a":"x"}"#), json!({"a": "x"}));
+        assert_eq!(of(r#"{"a":-1}"#), json!({"a": -1}));
     }
 
     #[test]

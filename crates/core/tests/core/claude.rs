@@ -1,5 +1,9 @@
 //! What Claude Code's own files tell: its registry of processes, and both ends of a transcript.
 
+mod ends;
+mod said;
+mod store;
+
 use crate::world::{Machine, at, machine};
 use agentctl_core::{
     agent::{About, Agent, Claims, Stub},
@@ -32,12 +36,17 @@ fn claims(machine: &Machine) -> Claims {
 
 /// What process 7 writes down of itself.
 fn process(more: Value) -> String {
-    let mut file = json!({"pid": 7, "procStart": "100", "sessionId": ID,
+    let file = json!({"pid": 7, "procStart": "100", "sessionId": ID,
         "startedAt": at(100).as_millisecond()});
+    with(file, &more).to_string()
+}
+
+/// The same object with these fields.
+fn with(mut object: Value, more: &Value) -> Value {
     for (name, value) in more.as_object().expect("fields") {
-        file[name] = value.clone();
+        object[name] = value.clone();
     }
-    file.to_string()
+    object
 }
 
 fn about(more: Value) -> About {
@@ -83,6 +92,11 @@ fn files_of_its_supervisor_claim_nothing_and_others_that_say_nothing_are_told() 
     assert_eq!(counts("7.json", "{\"pid\":".to_owned()), (0, 1, 1));
     // It is named after one process and speaks of another: either may be meant.
     assert_eq!(counts("8.json", process(json!({}))), (0, 2, 0));
+    // It goes away between the look at its folder and the look at it.
+    let mut gone = registry(&[("7.json", process(json!({})))]);
+    gone.links.insert("/store/sessions/7.json".into(), "/nowhere".into());
+    let found = claims(&gone);
+    assert_eq!((found.claims.len(), found.untold.len(), found.problems.len()), (0, 0, 0));
     let mut closed = registry(&[]);
     closed.closed = vec!["/store/sessions".into()];
     assert!(claims(&closed).closed);
@@ -90,21 +104,26 @@ fn files_of_its_supervisor_claim_nothing_and_others_that_say_nothing_are_told() 
 }
 
 fn user(more: Value) -> Value {
-    let mut line = json!({"type": "user", "sessionId": ID, "timestamp": "2026-01-02T03:04:05Z",
+    let line = json!({"type": "user", "sessionId": ID, "timestamp": "2026-01-02T03:04:05Z",
         "cwd": "/work", "version": "2.1.197", "message": {"role": "user", "content": "hello"}});
-    for (name, value) in more.as_object().expect("fields") {
-        line[name] = value.clone();
-    }
-    line
+    with(line, &more)
 }
 
-fn read(lines: &[Value]) -> Record {
+/// A transcript, and where it is.
+fn transcript(text: &str) -> (Machine, Stub) {
     let mut machine = machine(Vec::new());
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     machine.file("/store/a.jsonl", text.as_bytes());
     let (path, stat) = ("/store/a.jsonl".into(), None);
     let (updated, touched) = (at(200), at(200));
-    let stub = Stub { id: ID.into(), path, updated, touched, title: None, stat };
+    (machine, Stub { id: ID.into(), path, updated, touched, title: None, stat })
+}
+
+fn text(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn read(lines: &[Value]) -> Record {
+    let (machine, stub) = transcript(&text(lines));
     claude().glance(&machine, &stub).expect("it is understood")
 }
 
@@ -129,6 +148,14 @@ fn a_prompt_that_is_too_long_to_read_is_told_by_its_size() {
     let long = user(json!({"message": {"role": "user", "content": "x".repeat(LIMIT)}}));
     let size = long.to_string().len();
     assert_eq!(read(&[long]).prompt, Some(format!("(a prompt of {size} bytes)")));
+    // The longest line that is read is known for what it is.
+    let noise = |size| {
+        let said = format!("<command-name>{}", "x".repeat(size));
+        user(json!({"message": {"role": "user", "content": said}}))
+    };
+    let longest = noise(LIMIT - noise(0).to_string().len());
+    assert_eq!(longest.to_string().len(), LIMIT);
+    assert_eq!(read(&[longest, user(json!({}))]).prompt.as_deref(), Some("hello"));
 }
 
 #[test]

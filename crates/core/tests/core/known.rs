@@ -1,10 +1,13 @@
 //! Facts about each agent that others rely on: what changes, what it is called, where it keeps things.
 
-use crate::world::{key, machine};
+use crate::{
+    play::stub,
+    world::{at, key, machine},
+};
 use agentctl_core::{
-    agent::{Agent, Part, Program, Watched},
+    agent::{Agent, Depth, Part, Program, Server, Stub, Watched},
     agents,
-    control::Target,
+    control::{Request, Target, Unheard},
     evidence::Role,
     host::Env,
 };
@@ -116,4 +119,59 @@ fn a_store_is_where_a_variable_says_or_below_the_home_directory() {
 fn an_absence_can_be_checked_by_a_shell() {
     let check = agent("claude").absence(Path::new("/s"), "x");
     assert_eq!(check, "! grep -rsF -- '\"sessionId\":\"x\"' /s/sessions");
+}
+
+/// Names of those of which this is true.
+fn whoever(is: impl Fn(&dyn Agent) -> bool) -> Vec<&'static str> {
+    agents::ALL.iter().filter(|agent| is(**agent)).map(|agent| agent.card().name).collect()
+}
+
+#[test]
+fn only_some_agents_leave_a_trail_in_words_variables_or_names_of_files() {
+    let argv = ["node", "/usr/bin/gemini", "--resume", ID].map(str::to_owned);
+    let program = Program { comm: "node", exe: None, argv: &argv };
+    let resumes = whoever(|agent| agent.may_name(&program).is_some());
+    assert_eq!(resumes, ["claude-code", "gemini"]);
+    let marks: Vec<_> = agents::ALL.iter().filter_map(|agent| agent.tool_mark()).collect();
+    assert_eq!(marks, [("GEMINI_CLI", "1")]);
+    let has_file = |name: &str| whoever(|agent| agent.is_its_file(name));
+    assert_eq!(has_file(&format!("rollout-2026-01-02T03-04-05-{ID}.jsonl")), ["codex"]);
+    assert_eq!(has_file("inuse.7.hold"), ["copilot"]);
+    let (lock, record) = (Path::new("/s/agents/a/lock"), Path::new("/s/agents/a/record"));
+    assert_eq!(whoever(|agent| agent.speaks_of(lock, record)), ["openclaw"]);
+    let host = machine(Vec::new());
+    let by_names =
+        |agent: &dyn Agent| agent.list_of(&host, Path::new("/store"), Path::new("/work")).is_some();
+    assert_eq!(whoever(by_names), ["pi"]);
+}
+
+/// Nobody takes the silence of an agent without a server for the word that nothing runs.
+#[test]
+fn an_agent_without_a_server_answers_nothing() {
+    let (process, host) = (key(7, 100), machine(Vec::new()));
+    let store = Path::new("/store");
+    let target = Target { id: ID, store, process: &process, cwd: None };
+    for name in ["claude", "pi", "gemini", "copilot"] {
+        let agent = agent(name);
+        let told = agent.control(&host, &target, Request::Interrupt);
+        assert!(matches!(told, Err(Unheard::NoChannel)), "{name}: {told:?}");
+        let asked = agent.asks(&host, &target);
+        assert!(matches!(asked, Err(Unheard::NoChannel)), "{name}: {asked:?}");
+        let server = Server { process: &process, since: at(100), serves: true };
+        let served = agent.serves(&host, store, &server).expect("nobody is asked");
+        assert!(served.is_none(), "{name}: {served:?}");
+    }
+}
+
+#[test]
+fn a_record_is_told_by_its_own_file_or_by_what_sqlite_keeps_beside_it_too() {
+    let mut host = machine(Vec::new());
+    host.links.insert("/h/opencode.db".into(), "/disk/opencode.db".into());
+    let told_by = |name: &str, path: &str| {
+        let stub = Stub { path: path.into(), ..stub("a", 100) };
+        agent(name).told_by(&host, &stub, Depth::Whole)
+    };
+    assert_eq!(told_by("claude", "/h/a.jsonl"), Some(Vec::new()));
+    let logs = ["/disk/opencode.db-wal", "/disk/opencode.db-journal"].map(PathBuf::from);
+    assert_eq!(told_by("opencode", "/h/opencode.db"), Some(logs.to_vec()));
 }

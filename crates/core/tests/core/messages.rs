@@ -243,5 +243,14 @@ fn a_line_has_a_type_and_fields() {
     let found = shape("claude", json!({"type": "user", "uuid": "x"})).expect("a line");
     assert_eq!((found.kind.as_str(), found.fields.join(" ")), ("user", "type uuid".to_owned()));
     assert_eq!(shape("claude", json!({"uuid": "x"})), None);
+    let strange = |line: Value| {
+        let shape = shape("claude", line).expect("a line");
+        agent("claude").card().strange(&shape)
+    };
     assert_eq!(agent("claude").card().strange(&found), [""; 0]);
+    assert_eq!(
+        strange(json!({"type": "user", "uuid": "x", "mood": 1})),
+        ["field `mood` of `user`"]
+    );
+    assert_eq!(strange(json!({"type": "dream", "uuid": "x"})), ["line type `dream`"]);
 }

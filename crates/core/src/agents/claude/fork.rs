@@ -104,3 +104,37 @@ fn has_line(file: &dyn Bytes, uuid: &str) -> bool {
     });
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What these lines copied; before the one of this number, what was met was kept and read again.
+    fn copied(lines: &[String], pause: usize) -> Option<Copied> {
+        let mut copying = Copying::default();
+        for (number, line) in lines.iter().enumerate() {
+            if number == pause {
+                let mut to = Writer::default();
+                copying.write(&mut to);
+                copying = Copying::read(&mut Reader::new(&to.bytes())).expect("it was written");
+            }
+            copying.take(&Line { at: 0, body: Body::Whole(line.as_bytes()) });
+        }
+        copying.copied()
+    }
+
+    #[test]
+    fn what_was_copied_is_the_same_wherever_reading_paused() {
+        let line = |uuid: &str, second: u32| {
+            format!(r#"{{"uuid":"{uuid}","timestamp":"2026-01-02T03:04:{second:02}Z"}}"#)
+        };
+        let began = r#"{"timestamp":"2026-01-02T03:04:10Z"}"#.to_owned();
+        // The last one was written late: what is copied stands before all that is its own.
+        let lines = [began, line("a", 1), line("b", 2), line("own", 11), line("late", 9)];
+        let at = "2026-01-02T03:04:02Z".parse().expect("a time");
+        let all = Some(Copied { first: "a".to_owned(), last: "b".to_owned(), at });
+        for pause in 0..lines.len() {
+            assert_eq!(copied(&lines, pause), all, "{pause}");
+        }
+    }
+}
