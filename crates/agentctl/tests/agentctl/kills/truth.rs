@@ -64,10 +64,14 @@ pub(super) fn holds(ground: &dyn Ground, launch: &Launch) {
         rows.iter().filter(|row| row["live"] == true).map(|row| process(&row["process"])).collect();
     let orphans = answer.json()["orphans"].as_array().cloned().unwrap_or_default();
     let orphans: Vec<Process> = orphans.iter().map(|one| process(&one["process"])).collect();
-    // Who was there under the same parents all the time is shown, with its session or without.
+    // Who was there under the same parents all the time is shown, with its session or without. What a tool has left to run by
+    // itself is its session's for as long as any process of that lives.
+    let of_launch = |row: &&Value| row["live"] == true && row["launch_id"] == *launch.name;
+    let own = rows.iter().find(of_launch).map(|row| process(&row["process"]));
     for chain in before.iter().filter(|chain| after.contains(chain)) {
         let above = |row: &Process| chain.contains(row) || chain[0].is_above(*row);
-        let shown = live.iter().any(above) || orphans.contains(&chain[0]);
+        let is_left = !chain.contains(&launch.process) && own.is_some_and(|own| own != chain[0]);
+        let shown = live.iter().any(above) || orphans.contains(&chain[0]) || is_left;
         assert!(shown, "{:?} lives and is not listed: {:#}", chain[0], answer.json());
     }
     // One that exits has no environment any more, and is still there.
