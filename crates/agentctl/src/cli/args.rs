@@ -126,7 +126,7 @@ pub(super) enum Command {
     Man(Man),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct List {
     /// Ended sessions too, of the last 7 days or as --since says
     #[arg(short, long)]
@@ -156,7 +156,7 @@ pub(super) struct List {
     #[arg(long)]
     pub(super) stalled: bool,
     /// What to sort by
-    #[arg(long, value_enum, default_value_t = Sort::Attention, value_name = "KEY")]
+    #[arg(long, value_enum, default_value_t, value_name = "KEY")]
     pub(super) sort: Sort,
     /// Show at most this many
     #[arg(short = 'n', long, value_name = "N")]
@@ -173,9 +173,10 @@ pub(super) struct List {
     pub(super) wide: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(super) enum Sort {
     /// Live ones first, those that need a person at the top
+    #[default]
     Attention,
     /// Last change first
     Updated,

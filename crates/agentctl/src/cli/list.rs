@@ -2,7 +2,7 @@
 
 use super::{
     args::{List, Sort},
-    run::Outcome,
+    run::{Outcome, ended},
 };
 use crate::{
     error::Kind,
@@ -12,10 +12,10 @@ use crate::{
     },
     view::{self, table::Columns},
 };
-use agentctl_core::{observe::History, select::Order};
+use agentctl_core::{observe::History, select::Order, wire::Sessions};
 
 /// Lists sessions.
-pub(super) fn run(here: &Here, args: List) -> Outcome {
+pub(super) fn run(here: &'static Here, args: List) -> Outcome {
     let words = Words {
         all: args.all,
         since: args.since,
@@ -30,13 +30,17 @@ pub(super) fn run(here: &Here, args: List) -> Outcome {
         limit: args.limit,
     };
     let ask = Ask { brief: !args.json, ..words.ask(here)? };
-    let found = ops::list::told(here, &ask);
+    let (json, columns) = (args.json, Columns { wide: args.wide, usage: args.usage });
+    let end = move |ask: &Ask, found| ended(show(here, ask, found, json, &columns), json);
+    Ok(ops::list::ending(here, ask, end))
+}
+
+fn show(here: &Here, ask: &Ask, found: Sessions, json: bool, columns: &Columns) -> Outcome {
     let code = if found.problems.is_empty() { 0 } else { Kind::Problems.code() };
-    match args.json {
+    match json {
         true => view::json(&found)?,
         false => {
-            let columns = Columns { wide: args.wide, usage: args.usage };
-            view::table::sessions(&found, &columns, here.now())?;
+            view::table::sessions(&found, columns, here.now())?;
             view::orphans(&found.orphans);
             view::problems(&found.problems);
             let nothing = found.sessions.is_empty() && found.problems.is_empty();

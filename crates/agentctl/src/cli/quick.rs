@@ -3,9 +3,12 @@
 //! What is not plain (a mistake, a call for help) is left to the whole parser, which alone answers people:
 //! what is understood here, it understands alike.
 
-use super::args::{Cli, Command};
+use super::args::{Cli, Command, List, One};
 use clap::{Args, Parser, builder::BoolishValueParser};
-use std::ffi::OsString;
+use std::{env, ffi::OsString};
+
+/// A variable that changes what words mean.
+const PORTABLE: &str = "AGENTCTL_PORTABLE";
 
 /// One command, as the whole program would read it.
 #[derive(Parser)]
@@ -13,7 +16,7 @@ use std::ffi::OsString;
 struct Alone<A: Args> {
     #[command(flatten)]
     args: A,
-    #[arg(long, env = "AGENTCTL_PORTABLE", value_parser = BoolishValueParser::new())]
+    #[arg(long, env = PORTABLE, value_parser = BoolishValueParser::new())]
     portable: bool,
 }
 
@@ -25,11 +28,34 @@ pub(super) fn is_version(words: &[OsString]) -> bool {
 /// What these words mean, if that is plain from the first on.
 pub(super) fn parse(words: &[OsString]) -> Option<Cli> {
     let rest = words.get(1..)?;
+    if let Some(command) = bare(rest) {
+        return Some(Cli { command, portable: false });
+    }
     match rest.first().and_then(|word| word.to_str())? {
         "list" | "ls" | "ps" => alone(rest, Command::List),
         "status" | "show" => alone(rest, Command::Status),
         "explain" => alone(rest, Command::Explain),
         "peek" => alone(rest, Command::Peek),
+        _ => None,
+    }
+}
+
+/// The barest of all: to read these few words by rules takes as long as to read a live session.
+fn bare(words: &[OsString]) -> Option<Command> {
+    if env::var_os(PORTABLE).is_some() {
+        return None;
+    }
+    let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
+    let (words, json) = match words?.as_slice() {
+        [words @ .., "--json"] => (words.to_vec(), true),
+        words => (words.to_vec(), false),
+    };
+    let one = |id: &str| One { id: id.to_owned(), json };
+    match *words.as_slice() {
+        ["list" | "ls" | "ps"] => Some(Command::List(List { json, ..List::default() })),
+        [_, id] if id.starts_with('-') || id.is_empty() => None,
+        ["status" | "show", id] => Some(Command::Status(one(id))),
+        ["explain", id] => Some(Command::Explain(one(id))),
         _ => None,
     }
 }
@@ -51,6 +77,9 @@ mod tests {
     fn what_is_understood_here_the_whole_parser_understands_alike() {
         for line in [
             "agentctl list",
+            "agentctl ps --json",
+            "agentctl show 8f25 --json",
+            "agentctl explain list",
             "agentctl ls -a --since all --json --portable",
             "agentctl ps --agent claude --state working,idle --status error -n 3 --sort cwd -w",
             "agentctl list --cwd . --cwd /tmp --group a --stalled --usage --timeout -1s",

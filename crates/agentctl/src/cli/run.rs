@@ -13,7 +13,7 @@ use crate::{
 };
 use agentctl_core::{text::many_lines, wire::Decided};
 use clap::Parser;
-use std::{ffi::OsString, mem::ManuallyDrop, panic, process::ExitCode, time::Duration};
+use std::{ffi::OsString, panic, process::ExitCode, time::Duration};
 
 /// Exit code of a bug.
 const BUG: i32 = 70;
@@ -29,7 +29,7 @@ pub(crate) fn main() -> ExitCode {
     }));
     let words: Vec<OsString> = std::env::args_os().collect();
     if quick::is_version(&words) {
-        return ended(view::version().map(|()| 0).map_err(Error::from), false);
+        return ended(view::version().map(|()| 0).map_err(Error::from), false).into();
     }
     let parsed = quick::parse(&words).map_or_else(|| Cli::try_parse_from(&words), Ok);
     let cli = match parsed {
@@ -49,17 +49,15 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let json = cli.command.wants_json();
-    ended(run(cli), json)
+    ended(run(cli), json).into()
 }
 
-fn ended(outcome: Outcome, json: bool) -> ExitCode {
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            view::report(&error, json);
-            ExitCode::from(if error.silent { 0 } else { error.kind.code() })
-        }
-    }
+/// The exit code of what came of it, once that was told.
+pub(super) fn ended(outcome: Outcome, json: bool) -> u8 {
+    outcome.unwrap_or_else(|error| {
+        view::report(&error, json);
+        if error.silent { 0 } else { error.kind.code() }
+    })
 }
 
 /// What is wrong with the words, without what in them would steer a terminal.
@@ -69,7 +67,7 @@ fn harmless(why: &clap::Error) -> String {
 
 fn run(cli: Cli) -> Outcome {
     // Never dropped: the program ends, and what it has seen is not given back piece by piece.
-    let here = &*ManuallyDrop::new(Here::new(cli.portable, cli.command.limit()));
+    let here: &'static Here = Box::leak(Box::new(Here::new(cli.portable, cli.command.limit())));
     match cli.command {
         Command::List(args) => list::run(here, args),
         Command::Status(args) => status::run(here, &args),

@@ -1,13 +1,17 @@
 //! All sessions that are asked for.
 
-use super::{Here, observe};
+use super::{
+    Here,
+    observe::{self, Answers},
+};
 use crate::{
     error::{Error, Kind},
     patience::{Patience, moment},
 };
 use agentctl_core::{
-    agent::Depth,
+    agent::{Agent, Depth},
     agents,
+    host::{Env, Host},
     observe::{Candidate, History, Recall, Survey, orphans},
     select::{Filter, Order, Wanted, join_unnamed, sort},
     wire::{Problem, SCHEMA, Session, Sessions, StateName},
@@ -154,10 +158,34 @@ pub(crate) fn told(here: &Here, ask: &Ask) -> Sessions {
     found
 }
 
+/// The same as the last thing that the program does, on this thread: `end` shows it and says the exit code.
+pub(crate) fn ending(
+    here: &'static Here,
+    ask: Ask,
+    end: impl Fn(&Ask, Sessions) -> u8 + Send + Sync + 'static,
+) -> u8 {
+    let look = looking(&ask);
+    observe::ending(here, observe::chosen(&ask.agents), look, move |seen| {
+        let mut found = gathered(here, &ask, seen).0;
+        found.problems.extend(observe::lost(here.host().lost()));
+        end(&ask, found)
+    })
+}
+
 /// The same, with how long each agent took that answered in time.
 pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
+    gathered(here, ask, observe::each(here, &observe::chosen(&ask.agents), looking(ask)))
+}
+
+/// What is seen of one agent.
+type Seen = (Vec<Vec<Session>>, Vec<Problem>, Timed);
+
+/// How an agent is looked at for this.
+fn looking(
+    ask: &Ask,
+) -> impl Fn(&'static dyn Agent, &dyn Host, &Env) -> Seen + Send + Sync + 'static {
     let (history, depth, brief) = (ask.history, ask.depth, ask.brief);
-    let seen = observe::each(here, &observe::chosen(&ask.agents), move |agent, host, env| {
+    move |agent, host, env| {
         let began = Instant::now();
         let (recalls, many) = match history {
             History::Skip => (Recall::Live, FEW),
@@ -180,7 +208,11 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
         let unread = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
         let problems = observe::problems(&mut survey, unread);
         (sessions, problems, Timed { agent: agent.card().name, time: began.elapsed() })
-    });
+    }
+}
+
+/// The answer that all of them give together.
+fn gathered(here: &Here, ask: &Ask, seen: Answers<Seen>) -> (Sessions, Vec<Timed>) {
     here.host().put_down();
     let answered = seen.late.is_empty();
     let (mut sessions, mut problems, mut times) = (Vec::new(), seen.late, Vec::new());

@@ -10,11 +10,13 @@ use agentctl_core::{
 };
 use std::{
     collections::VecDeque,
+    mem::ManuallyDrop,
     path::{Path, PathBuf},
+    process,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
-        mpsc::{self, RecvTimeoutError, Sender},
+        mpsc::{self, Receiver, Sender},
     },
     thread,
     time::Duration,
@@ -109,37 +111,46 @@ fn side_by_side<T: Send + 'static>(
     let env = environment();
     let (quick, slow): (Vec<_>, Vec<_>) =
         chosen.iter().copied().enumerate().partition(|(_, agent)| is_quick(*agent, &env));
-    let (todo, done) = (Mutex::new(slow.into()), Mutex::default());
-    let queue = Arc::new(Queue { env, look, todo, done });
+    let queue = Arc::new(Queue::new(env, look, slow));
     let (tell, told) = mpsc::channel();
-    let mut tell = Some(tell);
-    begin(&queue, &mut tell);
+    begin(&queue, &tell);
     // A thread costs more than it saves where there is nothing to see.
-    let mut found: Vec<(usize, T)> =
-        quick.iter().map(|(at, agent)| (*at, (queue.look)(*agent, &queue.env))).collect();
-    let (mut begun, mut cores) = (1, None);
-    let why = loop {
-        let left = here.left().unwrap_or(Duration::MAX);
-        let pace = if begun < cores.unwrap_or(2) { STEP } else { PATIENT };
-        let step = if tell.is_some() { left.min(pace) } else { left };
-        match told.recv_timeout(step) {
-            Ok(()) => tell = None, // nobody waits any more
-            Err(RecvTimeoutError::Timeout) if step < left => {
-                begin(&queue, &mut tell);
-                begun += 1;
-                cores = cores.or_else(|| thread::available_parallelism().map(usize::from).ok());
-            }
-            Err(RecvTimeoutError::Timeout) => break format!("no answer within {:?}", here.limit()),
-            Err(RecvTimeoutError::Disconnected) => {
-                break "reading them failed; this is a bug".to_owned();
-            }
+    let found = quick.iter().map(|(at, agent)| (*at, (queue.look)(*agent, &queue.env))).collect();
+    let why = pace(here, &queue, &tell, &told);
+    queue.answers(chosen, found, why)
+}
+
+/// Looks at every agent on this thread, and ends with what `end` makes of it: to wake another processor takes longer than
+/// many an answer. If this thread is kept for too long, another one ends the program with what is known by then.
+pub(super) fn ending<T: Send + 'static>(
+    here: &'static Here,
+    chosen: Vec<&'static dyn Agent>,
+    look: impl Fn(&'static dyn Agent, &dyn Host, &Env) -> T + Send + Sync + 'static,
+    end: impl Fn(Answers<T>) -> u8 + Send + Sync + 'static,
+) -> u8 {
+    let _ = here.host().table(); // the one pass, before anybody asks at the same time
+    let look = move |agent: &'static dyn Agent, env: &Env| look(agent, here.host(), env);
+    let todo = chosen.iter().copied().enumerate().collect();
+    let queue = Arc::new(Queue::new(environment(), look, todo));
+    let once = Arc::new((Mutex::new(()), end));
+    let (others, late) = (Arc::clone(&queue), Arc::clone(&once));
+    let all = chosen.clone();
+    thread::spawn(move || {
+        thread::sleep(here.left().map_or(STEP, |left| left.min(STEP)));
+        let (tell, told) = mpsc::channel();
+        begin(&others, &tell);
+        let why = pace(here, &others, &tell, &told);
+        let _only = locked(&late.0);
+        process::exit(late.1(others.answers(&all, Vec::new(), why)).into());
+    });
+    if !queue.work() {
+        loop {
+            thread::park(); // others are at it, and one of them ends the program
         }
-    };
-    found.append(&mut locked(&queue.done));
-    let missed = (0..chosen.len()).filter(|at| !found.iter().any(|(done, _)| done == at));
-    let late = missed.map(|at| late(chosen[at], &why)).collect();
-    found.sort_by_key(|(at, _)| *at);
-    Answers { found: found.into_iter().map(|(_, one)| one).collect(), late }
+    }
+    // Never given back: whoever else would end the program waits.
+    let _only = ManuallyDrop::new(locked(&once.0));
+    once.1(queue.answers(&chosen, Vec::new(), None))
 }
 
 /// Agents that wait to be looked at, with their places, and what was seen of the others.
@@ -148,34 +159,86 @@ struct Queue<L, T> {
     look: L,
     todo: Mutex<VecDeque<(usize, &'static dyn Agent)>>,
     done: Mutex<Vec<(usize, T)>>,
+    /// How many are not done.
+    left: AtomicUsize,
+}
+
+impl<T, L: Fn(&'static dyn Agent, &Env) -> T> Queue<L, T> {
+    fn new(env: Env, look: L, todo: Vec<(usize, &'static dyn Agent)>) -> Self {
+        let left = AtomicUsize::new(todo.len());
+        Self { env, look, todo: Mutex::new(todo.into()), done: Mutex::default(), left }
+    }
+
+    /// Looks at one behind the other for as long as any waits. This thread was the one that was done last.
+    fn work(&self) -> bool {
+        let mut last = false;
+        while let Some((at, agent)) = { locked(&self.todo).pop_front() } {
+            let seen = (self.look)(agent, &self.env);
+            locked(&self.done).push((at, seen));
+            last = self.left.fetch_sub(1, Ordering::AcqRel) == 1;
+        }
+        last
+    }
+
+    /// What was seen of these, some of which was `found` elsewhere, and who was late, and why.
+    fn answers(
+        &self,
+        chosen: &[&'static dyn Agent],
+        mut found: Vec<(usize, T)>,
+        why: Option<String>,
+    ) -> Answers<T> {
+        found.append(&mut locked(&self.done));
+        let missed = (0..chosen.len()).filter(|at| !found.iter().any(|(done, _)| done == at));
+        let why = why.unwrap_or_default();
+        let late = missed.map(|at| late(chosen[at], &why)).collect();
+        found.sort_by_key(|(at, _)| *at);
+        Answers { found: found.into_iter().map(|(_, one)| one).collect(), late }
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One more thread for those who wait; once nobody does, there is nothing left to tell by. A thread tells only that nobody
-/// waits: whoever waits for it is not woken for each answer.
+/// Waits until all are done, and begins a thread now and then for those who wait; says why not all are.
+fn pace<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static>(
+    here: &Here,
+    queue: &Arc<Queue<L, T>>,
+    tell: &Sender<()>,
+    told: &Receiver<()>,
+) -> Option<String> {
+    let (mut begun, mut cores) = (1, None);
+    while queue.left.load(Ordering::Acquire) > 0 {
+        let left = here.left().unwrap_or(Duration::MAX);
+        let pace = if begun < cores.unwrap_or(2) { STEP } else { PATIENT };
+        let step = left.min(pace);
+        match told.recv_timeout(step) {
+            Err(_) if step < left => {
+                begin(queue, tell);
+                begun += 1;
+                cores = cores.or_else(|| thread::available_parallelism().map(usize::from).ok());
+            }
+            Err(_) => return Some(format!("no answer within {:?}", here.limit())),
+            Ok(()) => {}
+        }
+    }
+    None
+}
+
+/// One more thread, if anybody waits. It tells only that all are done: whoever waits for that is not woken for each answer.
 fn begin<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static>(
     queue: &Arc<Queue<L, T>>,
-    tell: &mut Option<Sender<()>>,
+    tell: &Sender<()>,
 ) {
-    let first = locked(&queue.todo).pop_front();
-    let (Some(mut next), Some(own)) = (first, tell.clone()) else {
-        *tell = None;
+    if locked(&queue.todo).is_empty() {
         return;
-    };
-    let queue = Arc::clone(queue);
+    }
+    let (queue, tell) = (Arc::clone(queue), tell.clone());
     thread::spawn(move || {
         make_room();
-        loop {
-            let (at, agent) = next;
-            let seen = (queue.look)(agent, &queue.env);
-            locked(&queue.done).push((at, seen));
-            let Some(more) = locked(&queue.todo).pop_front() else { break };
-            next = more;
+        if queue.work() {
+            let _ = tell.send(()); // nobody may be waiting any more
         }
-        let _ = own.send(()); // nobody may be waiting any more
     });
 }
 

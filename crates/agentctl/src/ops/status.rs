@@ -196,7 +196,8 @@ fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
         let has = |store: &PathBuf| !agent.find_near(host, store, id).is_empty();
         agent.stores(&env).iter().any(has)
     };
-    let mut own = agents::ALL.iter().copied().filter(|agent| agent.card().names_files && has(agent));
+    let mut own =
+        agents::ALL.iter().copied().filter(|agent| agent.card().names_files && has(agent));
     let first = own.next().filter(|_| own.next().is_none())?;
     let table = host.table().ok()?;
     let may_have = |agent: &&'static dyn Agent| {
