@@ -89,7 +89,7 @@ pub(crate) fn line_since(
     Ok(found.map(|offset| Source::Line {
         path: path.to_owned(),
         offset,
-        shows: plain(text).to_owned(),
+        shows: plain(text.trim()).to_owned(),
         without: Vec::new(),
     }))
 }

@@ -161,7 +161,9 @@ fn an_interruption_ends_the_turn_and_what_it_left_running() {
 
 #[test]
 fn the_question_of_that_name_is_answered_and_no_other() {
-    let asks = || vec![question(1, "x", "other"), question(2, "a", "t"), question(3, "b", "t")];
+    let joined = || json!({"id": "agentctl-3", "result": {}});
+    let ours = || [question(2, "a", "t"), question(3, "b", "t")];
+    let asks = || [vec![joined(), question(1, "x", "other")], ours().to_vec()].concat();
     for (request, decision) in [(Request::Allow("b"), "accept"), (Request::Deny("b"), "decline")] {
         let server = server(waiting(), asks());
         assert_eq!(asked(&server, request), Ok(()));
@@ -177,6 +179,44 @@ fn the_question_of_that_name_is_answered_and_no_other() {
     assert_eq!(found.expect("it answers"), [first]);
     let none = codex().asks(&server(active(), asks()).machine, &target(&process));
     assert_eq!(none.expect("it answers"), []);
+}
+
+/// 0.166: any other name would become the originator of threads that are made later.
+#[test]
+fn it_is_greeted_in_the_name_of_its_own_daemon() {
+    let server = server(active(), Vec::new());
+    assert_eq!(asked(&server, Request::Interrupt), Ok(()));
+    let heard = server.heard.lock().expect("one thread");
+    let client = &heard[0]["params"]["clientInfo"];
+    let names = ["name", "title"].map(|field| client[field].as_str());
+    assert_eq!(names, [Some("codex_app_server_daemon"), Some("agentctl")]);
+}
+
+#[test]
+fn an_approval_is_asked_for_where_a_flag_says_so_and_given_once_it_is_settled() {
+    let flags = |flags: Value| json!({"type": "active", "activeFlags": flags});
+    let allowed = |flags: Value, settled: Value| {
+        let asks = question(2, "a", "t");
+        let server = answering(move |frame| match frame["method"].as_str() {
+            Some("thread/read") => {
+                vec![json!({"id": frame["id"], "result": {"thread": {"status": flags}}})]
+            }
+            Some("thread/resume") => vec![asks.clone()],
+            Some(_) => vec![json!({"id": frame["id"], "result": {}})],
+            None => vec![settled.clone()],
+        });
+        asked_of(&server, Request::Allow("a"), 7)
+    };
+    let resolved = |method: &str, id: u32| json!({"method": method, "params": {"requestId": id}});
+    let ours = || resolved("serverRequest/resolved", 2);
+    let waits = || flags(json!(["waitingOnApproval"]));
+    assert!(allowed(waits(), ours()).is_ok());
+    let other = allowed(flags(json!(["waitingOnUserInput"])), ours());
+    assert!(matches!(other, Err(Unheard::Refused(_))), "{other:?}");
+    for settled in [resolved("serverRequest/resolved", 3), resolved("serverRequest/begun", 2)] {
+        let unsettled = allowed(waits(), settled);
+        assert!(matches!(unsettled, Err(Unheard::Silent(_))), "{unsettled:?}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::home::{
     lines::{id, prompt, reply},
 };
 use serde_json::{Value, json};
+use std::fs;
 
 fn code(home: &Home, args: &[&str]) -> Option<i32> {
     let answer = home.run(args);
@@ -145,6 +146,27 @@ fn one_id_at_two_agents_is_chosen_for_nobody_who_acts() {
     // Two that are called after it are two for everybody.
     home.write(format!(".copilot/session-state/{GOOD_CLAUDE}/events.jsonl"), "{}\n");
     assert_eq!(home.run(&["status", GOOD_CLAUDE]).code, Some(4));
+}
+
+/// A thread of Codex that was copied to its archive is one thread.
+#[test]
+fn what_was_copied_to_the_archive_is_listed_once() {
+    let home = Home::new();
+    let own = id(0xaa00_0000);
+    let rollout = home.codex(&own, &[json!({"type": "session_meta", "payload": {"id": own}})]);
+    let name = rollout.file_name().expect("it has a name").to_string_lossy().into_owned();
+    let bytes = fs::read_to_string(&rollout).expect("it was just written");
+    home.write(format!(".codex/archived_sessions/{name}"), &bytes);
+    let listed = home.run(&["list", "-a", "--since", "all", "--json"]).json();
+    let own = |one: &&Value| one["id"] == *own;
+    let paths: Vec<&Value> = listed["sessions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(own)
+        .map(|one| &one["source"])
+        .collect();
+    assert_eq!(paths, [&json!(rollout)]);
 }
 
 /// Many candidates are not all listed.

@@ -130,8 +130,8 @@ impl Agent for Codex {
         store::thread(name).is_some()
     }
 
-    fn missed(&self, host: &dyn Host, store: &Path, _: &str) -> Option<Trouble> {
-        store::missed(host, store)
+    fn missed(&self, host: &dyn Host, store: &Path, id: &str) -> Option<Trouble> {
+        store::missed(host, store, id)
     }
 
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {

@@ -204,12 +204,13 @@ impl<'a> Tail<'a> {
         let without = later.iter().map(|kind| format!("\"type\":\"{kind}\"")).collect();
         let line = || Source::Line { path: self.path.to_owned(), offset, shows, without };
         match kind {
-            "task_started" if self.newest.is_none() => {
-                self.newest =
-                    Some(Turn::Open { alive: at, pending: Pending::Nothing, line: line() });
+            "task_started" => {
+                let turn = Turn::Open { alive: at, pending: Pending::Nothing, line: line() };
+                self.newest.get_or_insert(turn);
             }
-            "turn_aborted" if self.newest.is_none() => {
-                self.newest = Some(Turn::Ended { at, how: Ending::Interrupted, line: line() });
+            "turn_aborted" => {
+                let turn = Turn::Ended { at, how: Ending::Interrupted, line: line() };
+                self.newest.get_or_insert(turn);
             }
             "task_complete" => {
                 let how = match payload.get("error").filter(|error| !error.is_null()) {

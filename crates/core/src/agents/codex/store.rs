@@ -11,7 +11,7 @@ use crate::{
 };
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io,
     path::{Path, PathBuf},
 };
@@ -54,7 +54,19 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
             }
         }
     }
+    put_away_once(&mut listing.stubs, &store.join(ARCHIVE));
     Ok(if linked { listing.without_aliases(host) } else { listing })
+}
+
+/// A thread is put away by a move. What is in both places is one thread, and goes on in the first; those that were put away are
+/// listed before the others.
+fn put_away_once(stubs: &mut Vec<Stub>, archive: &Path) {
+    let is_away = |stub: &Stub| stub.path.parent() == Some(archive);
+    if stubs.first().is_some_and(is_away) {
+        let others = stubs.iter().filter(|stub| !is_away(stub));
+        let others: HashSet<String> = others.map(|stub| stub.id.clone()).collect();
+        stubs.retain(|stub| !is_away(stub) || !others.contains(&stub.id));
+    }
 }
 
 /// The rollout of one thread. Its id begins with its creation in milliseconds: look at that day first.
@@ -92,19 +104,24 @@ fn anywhere(host: &dyn Host, live: &Path, id: &str) -> Option<Stub> {
     None
 }
 
-/// The first folder in which its rollout may be and that cannot be looked at.
-pub(super) fn missed(host: &dyn Host, store: &Path) -> Option<Trouble> {
+/// The first place that cannot be looked at and in which its rollout may be, or is by its name.
+pub(super) fn missed(host: &dyn Host, store: &Path, id: &str) -> Option<Trouble> {
     let mut todo = vec![(store.join(ARCHIVE), 0), (store.join(LIVE), 3)];
     while let Some((dir, depth)) = todo.pop() {
-        match host.entries(&dir) {
-            Ok(entries) if depth > 0 => {
-                let dirs = entries.into_iter().filter(|entry| entry.kind == Kind::Dir);
-                todo.extend(dirs.map(|entry| (dir.join(entry.name), depth - 1)));
+        let (entries, mut failed) = match host.entries(&dir) {
+            Ok(entries) => (entries, None),
+            Err(why) => (Vec::new(), Some((dir.clone(), why))),
+        };
+        for Entry { name, kind } in entries {
+            let path = dir.join(&name);
+            if thread(&name) == Some(id) {
+                failed = host.stat(&path).err().map(|why| (path, why)).or(failed);
+            } else if depth > 0 && matches!(kind, Kind::Dir | Kind::Link) {
+                todo.push((path, depth - 1));
             }
-            Err(why) if !is_absent(&why) => {
-                return Some(Trouble { path: dir, why: why.to_string() });
-            }
-            Ok(_) | Err(_) => {}
+        }
+        if let Some((path, why)) = failed.filter(|(_, why)| !is_absent(why)) {
+            return Some(Trouble { path, why: why.to_string() });
         }
     }
     None

@@ -65,5 +65,9 @@ fn a_message_has_come_if_it_stands_behind_the_mark() {
         shows: "go on".to_owned(),
         without: Vec::new(),
     };
-    assert_eq!(shows(&text(&[says("go on"), says("go on")])), Some(line));
+    assert_eq!(shows(&text(&[says("go on"), says("go on")])), Some(line.clone()));
+    // What stands around a message may be lost on the way, and is not shown.
+    let (machine, stub) = transcript(&text(&[says("go on"), says("go on\n")]));
+    let spaced = claude().shows(&machine, &stub, (mark, " go on")).expect("it can be read");
+    assert_eq!(spaced, Some(line));
 }

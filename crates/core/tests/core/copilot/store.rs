@@ -1,0 +1,118 @@
+//! Where sessions and their locks are found, and what is told of those that cannot be looked at.
+
+use super::{ID, OTHER, SESSIONS, STORE, copilot, folder, store};
+use crate::world::{Machine, machine};
+use agentctl_core::{
+    agent::{Claims, Trouble},
+    host::Kind,
+};
+use std::path::Path;
+
+fn lock(id: &str) -> String {
+    format!("{}/inuse.7.hold", folder(id))
+}
+
+fn sessions(claims: &Claims) -> Vec<&str> {
+    claims.claims.iter().map(|claim| claim.session.as_str()).collect()
+}
+
+fn claims(machine: &Machine) -> Claims {
+    copilot().claims(machine, Path::new(STORE)).expect("it can be looked at")
+}
+
+/// The folder of another session lies elsewhere, with a lock in it.
+fn link(machine: &mut Machine) {
+    machine.folder("/disk/other", 70);
+    machine.folder(&folder(OTHER), 71);
+    let own = machine.files.get_mut(Path::new(&folder(OTHER))).expect("it was just made");
+    own.0.kind = Kind::Link;
+    machine.links.insert(folder(OTHER).into(), "/disk/other".into());
+    machine.file(&lock(OTHER), b"");
+}
+
+#[test]
+fn only_locks_that_are_held_claim_a_session_and_others_are_stale() {
+    let mut machine = store("");
+    machine.file(&lock(ID), b"");
+    machine.folder(&folder("backup"), 60);
+    machine.file(&lock("backup"), b"");
+    assert_eq!(sessions(&claims(&machine)), [""; 0]);
+    let stale = |id| copilot().stale(&machine, Path::new(STORE), id).expect("it can be looked at");
+    assert_eq!(sessions(&stale(None)), [ID]);
+    assert_eq!(sessions(&stale(Some(ID))), [ID]);
+    assert_eq!(sessions(&stale(Some(OTHER))), [""; 0]);
+    assert_eq!(sessions(&stale(Some("not-an-id"))), [""; 0]);
+    machine.locks.insert(lock(ID).into(), vec![7]);
+    let workspace = format!("{}/workspace.yaml", folder(ID));
+    machine.file(&workspace, b"cwd: /work\nname: mine\n");
+    let held = claims(&machine);
+    assert_eq!(sessions(&held), [ID]);
+    let about = &held.claims[0].about;
+    assert_eq!(
+        (about.cwd.as_deref(), about.title.as_deref()),
+        (Some(Path::new("/work")), Some("mine"))
+    );
+}
+
+/// The kernel shows where a lock really is, which is not below the store then.
+#[test]
+fn a_session_that_a_link_leads_to_claims_with_every_lock() {
+    let mut machine = store("");
+    machine.file(&lock(ID), b"");
+    link(&mut machine);
+    assert_eq!(sessions(&claims(&machine)), [OTHER]);
+    let mut dangling = store("");
+    link(&mut dangling);
+    dangling.links.insert(folder(OTHER).into(), "/nowhere".into());
+    let found = claims(&dangling);
+    assert_eq!((sessions(&found), &found.problems), (vec![], &vec![]));
+    machine.closed = vec!["/disk".into()];
+    let found = claims(&machine);
+    let closed = Trouble { path: folder(OTHER).into(), why: "permission denied".to_owned() };
+    assert_eq!((sessions(&found), &found.problems), (vec![], &vec![closed]));
+}
+
+#[test]
+fn a_store_that_is_closed_is_an_error_and_one_without_sessions_is_empty() {
+    let found = |machine: &Machine| {
+        let claims = copilot().claims(machine, Path::new(STORE)).map(|all| all.claims.len());
+        let stubs = copilot().list(machine, Path::new(STORE)).map(|all| all.stubs.len());
+        [claims, stubs].map(|found| found.map_err(|why| why.to_string()))
+    };
+    assert_eq!(found(&machine(Vec::new())), [Ok(0), Ok(0)]);
+    assert_eq!(found(&store("")), [Ok(0), Ok(1)]);
+    let mut closed = store("");
+    closed.closed = vec![SESSIONS.into()];
+    let why = || Err("permission denied".to_owned());
+    assert_eq!(found(&closed), [why(), why()]);
+}
+
+#[test]
+fn a_session_that_was_never_prompted_is_not_listed_and_one_that_is_closed_is_told() {
+    let mut machine = store("");
+    machine.folder(&folder(OTHER), 60);
+    machine.folder(&format!("{SESSIONS}/not-an-id"), 61);
+    let list = |machine: &Machine| {
+        let listing = copilot().list(machine, Path::new(STORE)).expect("it can be looked at");
+        (listing.stubs.into_iter().map(|stub| stub.id).collect::<Vec<_>>(), listing.problems)
+    };
+    assert_eq!(list(&machine), (vec![ID.to_owned()], vec![]));
+    let missed = |machine: &Machine, id| copilot().missed(machine, Path::new(STORE), id);
+    assert_eq!([ID, OTHER, "not-an-id"].map(|id| missed(&machine, id)), [None, None, None]);
+    machine.closed = vec![folder(ID).into()];
+    let closed = Trouble { path: folder(ID).into(), why: "permission denied".to_owned() };
+    assert_eq!(list(&machine), (vec![], vec![closed.clone()]));
+    assert_eq!([ID, OTHER].map(|id| missed(&machine, id)), [Some(closed), None]);
+}
+
+#[test]
+fn an_open_lock_tells_the_session() {
+    let holds =
+        |open: &str| copilot().holds(&machine(Vec::new()), Path::new(STORE), Path::new(open));
+    assert_eq!(holds(&lock(ID)).as_deref(), Some(ID));
+    for name in ["inuse..hold", "inuse.x.hold", "inuse.7.lock"] {
+        assert_eq!(holds(&format!("{}/{name}", folder(ID))), None, "{name}");
+    }
+    // The program locks itself, too.
+    assert_eq!(holds("/home/.cache/copilot/pkg/1.0.102/inuse.7.hold"), None);
+}
