@@ -1,6 +1,8 @@
 //! Properties of `core` that hold for any evidence whatever.
 
 mod claude;
+mod codex;
+mod copilot;
 mod counted;
 mod derive;
 mod event;
@@ -9,6 +11,8 @@ mod lines;
 mod lists;
 mod messages;
 mod observe;
+mod opencode;
+mod pi;
 mod plans;
 mod play;
 mod policy;

@@ -1,6 +1,7 @@
 //! A made-up machine: whatever it answers is a field.
 
 use agentctl_core::{
+    control::Unheard,
     evidence::Record,
     host::{
         Before, Bytes, CannotTell, Cell, Counting, Entry, Env, Files, Host, Kernel, Kind, OpenFile,
@@ -118,7 +119,19 @@ pub(crate) struct Machine {
     pub(crate) counts: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
     /// What a socket in a file answers to each frame, for this process alone.
     pub(crate) answers: Option<(ProcKey, Answers)>,
+    /// Where each process listens.
+    pub(crate) ports: Vec<SocketAddr>,
+    /// What a database answers.
+    pub(crate) rows: Option<Rows>,
+    /// What a page answers.
+    pub(crate) pages: Option<Pages>,
 }
+
+/// Rows of a query, with what is put into it.
+pub(crate) type Rows = Box<dyn Fn(&Path, &str, &[Cell]) -> io::Result<Vec<Vec<Cell>>> + Sync>;
+/// A page for whoever asks, and what was sent there.
+pub(crate) type Pages =
+    Box<dyn Fn(&str, Option<(&str, &str)>, Option<&str>) -> io::Result<Value> + Sync>;
 
 /// Frames that are sent back for one.
 pub(crate) type Answers = Arc<dyn Fn(&Value) -> Vec<Value> + Send + Sync>;
@@ -162,6 +175,9 @@ pub(crate) fn machine(procs: Vec<Proc>) -> Machine {
         recalls: None,
         counts: Mutex::default(),
         answers: None,
+        ports: Vec::new(),
+        rows: None,
+        pages: None,
     };
     machine.folder(STORE, 1);
     machine.folder("/work", 2);
@@ -215,7 +231,10 @@ impl Files for Machine {
     fn entries(&self, dir: &Path) -> io::Result<Vec<Entry>> {
         match self.shut {
             true => Err(io::ErrorKind::PermissionDenied.into()),
-            false => self.look(dir).map(|_| self.below(dir)),
+            false => match self.look(dir)?.0.kind {
+                Kind::File => Err(io::ErrorKind::NotADirectory.into()),
+                _ => Ok(self.below(dir)),
+            },
         }
     }
 
@@ -273,7 +292,7 @@ impl Kernel for Machine {
     }
 
     fn ports(&self, _: &ProcKey) -> Told<Vec<SocketAddr>> {
-        Ok(Vec::new())
+        Ok(self.ports.clone())
     }
 
     fn noted(&self, of: &ProcKey) -> Option<Timestamp> {
@@ -309,14 +328,22 @@ impl Kernel for Machine {
 }
 
 impl Tables for Machine {
-    fn rows(&self, _: &Path, _: &str, _: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
-        Err(io::ErrorKind::Unsupported.into())
+    fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+        self.rows
+            .as_ref()
+            .map_or(Err(io::ErrorKind::Unsupported.into()), |rows| rows(db, sql, args))
     }
 }
 
 impl Servers for Machine {
-    fn get(&self, _: &str, _: Option<(&str, &str)>) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::Unsupported.into())
+    fn get(&self, url: &str, user: Option<(&str, &str)>) -> io::Result<Vec<u8>> {
+        let pages = self.pages.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        Ok(pages(url, user, None)?.to_string().into_bytes())
+    }
+
+    fn post(&self, url: &str, user: Option<(&str, &str)>, body: &str) -> Result<(), Unheard> {
+        let pages = self.pages.as_ref().ok_or(Unheard::NoChannel)?;
+        pages(url, user, Some(body)).map(|_| ()).map_err(Unheard::Failed)
     }
 
     fn dial(&self, _: &str) -> io::Result<Box<dyn Talk>> {

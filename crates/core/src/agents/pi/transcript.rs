@@ -150,12 +150,16 @@ impl<'a> Tail<'a> {
     /// Once the turn is settled, and all else is known, only the session's name is worth parsing.
     fn is_dull(&self, file: &dyn Bytes, line: &Line<'_>) -> bool {
         static NAME: LazyLock<Word> = LazyLock::new(|| Word::new("\"session_info\""));
-        let known = self.model.is_some() && self.last.is_some() && self.updated.is_some();
-        self.settled && known && !NAME.may_be_in(file, line)
+        self.settled && self.knows() && !NAME.may_be_in(file, line)
     }
 
     fn is_full(&self) -> bool {
-        self.model.is_some() && self.title.is_some() && self.last.is_some()
+        self.knows() && self.title.is_some()
+    }
+
+    /// It has all but a name.
+    fn knows(&self) -> bool {
+        self.model.is_some() && self.last.is_some() && self.updated.is_some()
     }
 
     /// Takes in the next older entry.
