@@ -182,7 +182,7 @@ fn a_thread_that_is_not_found_may_be_in_a_folder_that_is_closed() {
     let path = |trouble: Option<Trouble>| trouble.map(|trouble| trouble.path);
     assert_eq!(path(missed(&linked)), Some("/store/sessions/2026/11/16".into()));
     let own = rollout(DAY, ID);
-    let mut closed = store(&[own.clone()]);
+    let mut closed = store(std::slice::from_ref(&own));
     closed.closed = vec![own.clone().into()];
     assert_eq!(path(missed(&closed)), Some(own.into()));
     assert!(codex().missed(&machine(Vec::new()), Path::new(STORE), ID).is_none());
