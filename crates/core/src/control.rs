@@ -89,16 +89,16 @@ pub(crate) fn line_since(
     Ok(found.map(|offset| Source::Line {
         path: path.to_owned(),
         offset,
-        shows: plain(text.trim()).to_owned(),
+        shows: plain(text).to_owned(),
         without: Vec::new(),
     }))
 }
 
-/// The longest part of a text that stands the same in any JSON.
+/// The longest part of a text that stands the same in any JSON. What is around a message may be lost on its way.
 pub(crate) fn plain(text: &str) -> &str {
     const LONGEST: usize = 60;
     let same = |c: char| c.is_ascii_alphanumeric() || " .,:;!?+-_()=".contains(c);
-    let parts = text.split(|c: char| !same(c));
+    let parts = text.trim().split(|c: char| !same(c));
     let part = parts.rev().max_by_key(|part| part.len()).unwrap_or_default();
     &part[..part.len().min(LONGEST)]
 }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_proof_shows_words_that_no_json_escapes() {
         assert_eq!(plain("say \"hello there\"\nnow"), "hello there");
-        assert_eq!(plain("\n\""), "");
+        assert_eq!((plain("\n\""), plain(" go on ")), ("", "go on"));
         assert_eq!(plain(&"x".repeat(100)).len(), 60);
     }
 }

@@ -245,11 +245,7 @@ fn near(starts: &[u64], size: u64) -> u64 {
     let end = starts.partition_point(|start| *start < size);
     let few = starts.get(end.saturating_sub(LINES)).copied().unwrap_or_default();
     let bytes = starts.partition_point(|start| *start < size.saturating_sub(NEAR));
-    let bytes = starts.get(bytes).copied().unwrap_or_default();
-    match end < LINES {
-        true => 0,
-        false => few.min(bytes),
-    }
+    few.min(starts.get(bytes).copied().unwrap_or_default())
 }
 
 /// Where the first line begins that has no newline yet.

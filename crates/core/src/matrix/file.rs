@@ -226,7 +226,7 @@ fn off(why: &Error) -> Off {
         Error::MultipleDocuments { .. } => "a second document begins here",
         _ => what,
     };
-    Off { place: place.filter(|(line, _)| *line > 0), what: what.to_owned() }
+    Off { place, what: what.to_owned() }
 }
 
 #[cfg(test)]
@@ -297,13 +297,19 @@ mod tests {
         let cases = [
             ("matrix:\n- adapter: pi\n  models: x\n", "line 3, column 3: unknown field `models`"),
             ("prompt: go\nmatrx: []\n", "line 2, column 1: unknown field `matrx`"),
-            ("matrix:\n- adapter: emacs\n", "line 2, column 12: no agent is called emacs"),
+            (
+                "matrix:\n- adapter: emacs\n",
+                "line 2, column 12: no agent is called emacs; known are claude-code, codex, ",
+            ),
             (
                 "matrix:\n- adapter: pi\n  permission: all\n",
                 "line 3, column 15: no permission is called",
             ),
             ("matrix:\n- adapter: pi\n  model: []\n", "line 3, column 10: the list is empty"),
-            ("matrix:\n- adapter: pi\n  model: {a: b}\n", "line 3, column 10: "),
+            (
+                "matrix:\n- adapter: pi\n  model: {a: b}\n",
+                "line 3, column 10: invalid type: map, expected a text, in quotes if",
+            ),
             ("matrix: []\n", "line 1, column 9: it names no launch"),
             ("matrix:\n- model: x\n", "line 2, column 3: missing field `adapter`"),
             (
@@ -339,5 +345,18 @@ mod tests {
             format!("matrix:\n- adapter: [pi, codex, gemini, opencode]\n  model: [{models}]\n");
         let told = slots(&text).expect_err("80 launches");
         assert_eq!(told, "line 2, column 12: more than 64 launches at once");
+        let several = |entries: usize, of: usize| {
+            let models: Vec<String> = (0..of).map(|number| format!("m{number}")).collect();
+            let entry = format!("- adapter: pi\n  model: [{}]\n", models.join(", "));
+            slots(&format!("matrix:\n{}", entry.repeat(entries))).map(|slots| slots.len())
+        };
+        assert_eq!((several(1, 64), several(2, 32)), (Ok(64), Ok(64)));
+        let told = several(4, 20).expect_err("80 launches");
+        assert_eq!(told, "line 2, column 3: more than 64 launches at once");
+    }
+
+    #[test]
+    fn a_mistake_of_the_whole_file_has_no_line() {
+        assert_eq!(slots("~"), Err("missing field `matrix`".to_owned()));
     }
 }

@@ -95,6 +95,11 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_ends_with_the_name_of_its_launch() {
+        assert_eq!(crate::matrix::branch("my group", "claude-opus"), "try/my-group/claude-opus");
+    }
+
+    #[test]
     fn odd_models_have_names_too() {
         let named = |model| unique(&[slot("pi", Some(model)), slot("pi", Some("x"))]).remove(0);
         assert_eq!(named("../../etc"), "pi-etc");

@@ -80,6 +80,18 @@ fn new_messages_are_added_and_the_newest_may_change() {
     assert_eq!(sums(with(&[(0, 7)])), None, "what that counted before is not known any more");
 }
 
+/// What is kept of a count that went on knows the newest messages of all of it.
+#[test]
+fn after_more_messages_the_newest_of_all_may_change() {
+    let old: Vec<(u8, u64)> = (0..40).map(|id| (id, 1)).collect();
+    let more = text(&(0..48).map(|id| (id, 1)).collect::<Vec<_>>());
+    let (mark, count): (u64, Lines) =
+        later(&more, &kept(&text(&old))).expect("readable").expect("only new ones");
+    let kept = Place { mark, print: print(&more, mark).expect("readable") }.write(&count);
+    let again = |id: u8| gone_on(&[more.clone(), text(&[(id, 7)])].concat(), &kept).is_some();
+    assert_eq!((0..48).filter(|id| again(*id)).collect::<Vec<_>>(), (32..48).collect::<Vec<_>>());
+}
+
 #[test]
 fn what_is_not_what_it_was_is_counted_anew() {
     let lines: Vec<(u8, u64)> = (0..200).map(|id| (id, 1_000_000_000)).collect();
@@ -98,6 +110,7 @@ fn what_is_not_what_it_was_is_counted_anew() {
     assert_eq!(gone_on(&file[..file.len() - 1].to_vec(), &kept), None, "it was cut");
     assert_eq!(gone_on(&more[1..].to_vec(), &kept), None, "something before was taken out");
     assert_eq!(gone_on(&more, &kept[1..]), None, "what was kept is damaged");
+    assert_eq!(gone_on(&more, &[&kept[..], &[0]].concat()), None, "more was kept than was counted");
 }
 
 /// A file that is written to while it is read.

@@ -1,10 +1,12 @@
 //! What is counted of a transcript of Claude Code: answers, and tokens, of its sub-agents too.
 
-use crate::world::{Machine, machine};
+use crate::world::{Machine, at, machine};
 use agentctl_core::{
     agent::{Agent, Depth, Stub},
     agents,
+    evidence::{Record, Turn},
     observe::{History, Recall, Survey},
+    tally::Tally,
 };
 use std::{collections::BTreeMap, path::Path};
 
@@ -55,7 +57,7 @@ fn stub(machine: &Machine) -> Stub {
 
 fn output(machine: &Machine) -> Result<u64, String> {
     let record = claude().read(machine, &stub(machine), Depth::Whole);
-    let tokens = |record: agentctl_core::evidence::Record| record.tokens.map(|all| all.output);
+    let tokens = |record: Record| record.tokens.map(|all| all.output);
     record.map(|record| tokens(record).unwrap_or_default()).map_err(|why| why.to_string())
 }
 
@@ -80,6 +82,7 @@ fn tokens_of_sub_agents_are_added_and_a_message_in_two_files_counts_once() {
     let copied = [says("2", 20), says("3", 5)].concat();
     assert_eq!(output(&store(&own, &[&copied])), Ok(35));
     assert_eq!(output(&store(&own, &[&says("3", 5), &says("3", 7)])), Ok(37));
+    assert_eq!(output(&store(&says("1", 10), &[&says("1", 10)])), Ok(10));
 }
 
 #[test]
@@ -163,4 +166,19 @@ fn what_was_counted_is_kept_and_told_again() {
     let machine = store(&long, &[]);
     assert_eq!(counted(&machine, Recall::Counts), Some(7));
     assert_eq!(machine.counts.lock().expect("one thread").len(), 1);
+}
+
+#[test]
+fn what_was_written_in_place_while_it_was_counted_is_not_kept() {
+    let kept = |later: i64| {
+        let mut machine = store(&says("1", 10), &[]);
+        let stub = stub(&machine);
+        machine.files.get_mut(&stub.path).expect("its transcript").0.touched = at(later);
+        let mut record = Record::of(Turn::None);
+        let counted = claude().count(&Tally::kept(&machine, "claude", 0), &stub, &mut record);
+        counted.expect("it can be read");
+        assert_eq!(record.tokens.map(|all| all.output), Some(10));
+        machine.counts.lock().expect("one thread").len()
+    };
+    assert_eq!([kept(0), kept(1)], [1, 0]);
 }

@@ -4,6 +4,7 @@ mod asked;
 mod claims;
 mod inferred;
 mod live;
+mod muted;
 mod orphans;
 mod receipts;
 mod records;

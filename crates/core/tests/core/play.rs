@@ -28,6 +28,9 @@ type Spawns = Box<dyn Fn(&str) -> io::Result<Spawned> + Sync>;
 
 type Says<T> = Box<dyn Fn() -> io::Result<T> + Sync>;
 
+/// The newest turn of a record, as it is on this host.
+type Turns = Box<dyn Fn(&dyn Host, &Stub) -> io::Result<Turn> + Sync>;
+
 /// An agent called `play`.
 pub(crate) struct Play {
     pub(crate) card: &'static Card,
@@ -50,6 +53,12 @@ pub(crate) struct Play {
     /// Tokens cannot be counted; apart from the rest, or with it.
     pub(crate) count_fails: bool,
     pub(crate) counts_apart: bool,
+    /// What cannot be read at a place may tell who has the session of a record.
+    pub(crate) speaks_of: fn(&Path, &Path) -> bool,
+    /// A file of this name is a session's.
+    pub(crate) is_its_file: fn(&str) -> bool,
+    /// How it reads a turn, where that is no glance.
+    pub(crate) turn: Option<Turns>,
 }
 
 pub(crate) const CARD: Card = Card {
@@ -93,6 +102,9 @@ pub(crate) fn card(card: Card) -> Play {
         pushes: false,
         count_fails: false,
         counts_apart: false,
+        speaks_of: |_, _| false,
+        is_its_file: |_| false,
+        turn: None,
     }
 }
 
@@ -239,6 +251,14 @@ impl Agent for Play {
         self.joins
     }
 
+    fn speaks_of(&self, unread: &Path, record: &Path) -> bool {
+        (self.speaks_of)(unread, record)
+    }
+
+    fn is_its_file(&self, name: &str) -> bool {
+        (self.is_its_file)(name)
+    }
+
     fn always_open(&self, _: &dyn Host, _: &Path) -> Option<PathBuf> {
         self.always_open.clone()
     }
@@ -267,6 +287,13 @@ impl Agent for Play {
 
     fn told_by(&self, _: &dyn Host, _: &Stub, _: Depth) -> Option<Vec<PathBuf>> {
         self.told_by.clone()
+    }
+
+    fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
+        match &self.turn {
+            Some(turn) => turn(host, stub),
+            None => Ok(self.glance(host, stub)?.turn),
+        }
     }
 
     fn absence(&self, _: &Path, id: &str) -> String {

@@ -6,11 +6,12 @@ use crate::{
 };
 use agentctl_core::{
     agent::Depth,
+    budget::{self, Crossing, Limit, OnBudget},
     evidence::{Pending, Record, Turn},
     observe::History,
     proof::Source,
     receipt::{Callback, HookEnd, HookName, HookVariable, Hooks, Launched, Ran, Run},
-    wire::{Check, Doing, FileState, Hook, HookOutcome, Layer, Session, Stall, StateName},
+    wire::{Check, Crossed, Doing, FileState, Hook, HookOutcome, Layer, Session, Stall, StateName},
 };
 use std::time::Duration;
 
@@ -155,6 +156,23 @@ fn whom_to_tell_is_filled_up_with_another_s_words() {
     let both = whom(Some("s"), None).or(whom(Some("t"), Some("a")));
     assert_eq!(both, whom(Some("s"), Some("a")));
     assert!(whom(None, None).is_none() && !both.is_none());
+}
+
+/// Millionths of a dollar and milliseconds are for us alone.
+#[test]
+fn what_was_crossed_is_shown_in_units_that_people_use() {
+    let shown = |limit, allowed, used| {
+        let crossing = Crossing { limit, allowed, used, since: None };
+        let (at, action, problem) = (at(1), OnBudget::Warn, None);
+        let seen = Crossed::new(&budget::Crossed { crossing, at, action, problem });
+        let json = serde_json::to_value(seen).expect("it is shown");
+        (json["allowed"].to_string(), json["used"].to_string())
+    };
+    let is = |allowed: &str, used: &str| (allowed.to_owned(), used.to_owned());
+    assert_eq!(shown(Limit::Cost, 2_000_000, 2_500_000), is("2", "2.5"));
+    assert_eq!(shown(Limit::Tokens, 1000, 1234), is("1000", "1234"));
+    assert_eq!(shown(Limit::Turns, 7, 8), is("7", "8"));
+    assert_eq!(shown(Limit::Idle, 60_000, 90_500), is("60", "90.5"));
 }
 
 fn json(value: &impl serde::Serialize) -> String {

@@ -15,6 +15,9 @@ use agentctl_core::{
 };
 use jiff::Timestamp;
 
+mod lines;
+mod newest;
+
 /// A launch of `a` that began and exited then.
 fn launched(began: i64, exited: Option<i64>) -> Launched {
     let exit =
@@ -56,6 +59,7 @@ fn a_launch_begins_before_its_turn_and_exits_after_it() {
     assert_eq!(steps(&[], 100), turn);
     let whole = [(200, What::Began), turn[0], turn[1], (200, What::Exited)];
     assert_eq!(steps(&[launched(200, Some(200))], 100), whole);
+    assert_eq!(steps(&[launched(250, None)], 100), [turn[0], turn[1], (250, What::Began)]);
     let apart = [(150, What::Began), turn[0], turn[1], (250, What::Exited)];
     assert_eq!(steps(&[launched(150, Some(250))], 100), apart);
     // Only what came after that moment is told.
@@ -66,14 +70,10 @@ fn a_launch_begins_before_its_turn_and_exits_after_it() {
 
 #[test]
 fn launches_are_told_oldest_first_in_whichever_order_they_are_given() {
-    let story = told(
-        &play(),
-        None,
-        From::Time(at(100)),
-        &[launched(300, Some(310)), launched(150, Some(160))],
-    );
+    let launches = [launched(300, Some(300)), launched(150, Some(160))];
+    let story = told(&play(), None, From::Time(at(100)), &launches);
     let first = [(150, What::Began), (160, What::Exited)];
-    let second = [(300, What::Began), (310, What::Exited)];
+    let second = [(300, What::Began), (300, What::Exited)];
     assert_eq!(steps(&story), [first, second].concat());
 }
 
@@ -153,12 +153,18 @@ fn a_story_begins_after_the_moment_that_is_asked_for() {
     let lines = three_turns();
     let since = |floor| {
         let story = of_lines(&lines, From::Time(at(floor)));
-        (steps(&story), story.turn, story.began)
+        (steps(&story), story.turn, story.began, story.start)
     };
-    assert_eq!(since(20), (TOLD[2..].to_vec(), Some(at(20)), false));
-    assert_eq!(since(30), (TOLD[3..].to_vec(), Some(at(20)), true));
-    assert_eq!(since(35), (TOLD[3..].to_vec(), Some(at(20)), true));
-    assert_eq!(since(50), (Vec::new(), Some(at(40)), true));
+    let expected = |count: usize, turn, began| {
+        (TOLD[count..].to_vec(), Some(at(turn)), began, size(&lines[..count]))
+    };
+    assert_eq!(since(20), expected(2, 20, false));
+    assert_eq!(since(30), expected(3, 20, true));
+    assert_eq!(since(35), expected(3, 20, true));
+    assert_eq!(since(50), expected(5, 40, true));
+    // Whoever goes on later need not read again what told nothing new.
+    let twice = [line("user", 10), line("user", 12), line("assistant", 20)];
+    assert_eq!(of_lines(&twice, From::Time(at(15))).start, size(&twice[..2]));
 }
 
 #[test]
@@ -177,7 +183,7 @@ fn a_story_goes_on_where_it_was_read_to() {
     let all = size(&lines);
     assert_eq!(from(all), (Vec::new(), all, true));
     // It was cut since, or is another: what it was is not what it is.
-    assert_eq!(from(all + 1).0, Vec::new());
+    assert_eq!(from(all + 1), (Vec::new(), all, true));
 }
 
 #[test]

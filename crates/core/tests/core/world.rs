@@ -114,6 +114,8 @@ pub(crate) struct Machine {
     pub(crate) stops: Vec<(PathBuf, Stopped)>,
     /// Records that were kept, by path, with what they were read from.
     pub(crate) kept: Mutex<Vec<(PathBuf, Vec<Option<Stat>>)>>,
+    /// Whether each of these was kept apart from history.
+    pub(crate) kept_live: Mutex<Vec<bool>>,
     pub(crate) recalls: Option<Record>,
     /// What was counted and kept, by path.
     pub(crate) counts: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
@@ -172,6 +174,7 @@ pub(crate) fn machine(procs: Vec<Proc>) -> Machine {
         launches: Vec::new(),
         stops: Vec::new(),
         kept: Mutex::default(),
+        kept_live: Mutex::default(),
         recalls: None,
         counts: Mutex::default(),
         answers: None,
@@ -396,6 +399,7 @@ impl Host for Machine {
     fn keep(&self, original: &Original<'_>, _: &Record) {
         let kept = (original.stub.path.clone(), original.beside.clone());
         self.kept.lock().expect("one thread").push(kept);
+        self.kept_live.lock().expect("one thread").push(original.live);
     }
 }
 

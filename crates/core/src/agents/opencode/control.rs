@@ -107,6 +107,6 @@ pub(super) fn row(
     Ok(found.map(|id| Source::Row {
         path: stub.path.clone(),
         query: format!("select data from part where id = {}", database::quoted(id)),
-        shows: plain(text.trim()).to_owned(),
+        shows: plain(text).to_owned(),
     }))
 }

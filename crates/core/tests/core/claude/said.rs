@@ -59,15 +59,20 @@ fn a_message_has_come_if_it_stands_behind_the_mark() {
         claude().shows(&machine, &stub, (mark, "go on")).expect("it can be read")
     };
     assert_eq!(shows(&before), None);
-    let line = Source::Line {
+    let line = |offset| Source::Line {
         path: stub.path.clone(),
-        offset: mark,
+        offset,
         shows: "go on".to_owned(),
         without: Vec::new(),
     };
-    assert_eq!(shows(&text(&[says("go on"), says("go on")])), Some(line.clone()));
+    assert_eq!(shows(&text(&[says("go on"), says("go on")])), Some(line(mark)));
+    // Somebody else may have said something meanwhile.
+    let other = text(&[says("go on"), says("wait")]);
+    assert_eq!(shows(&other), None);
+    let both = format!("{other}{}", text(&[says("go on")]));
+    assert_eq!(shows(&both), Some(line(other.len() as u64)));
     // What stands around a message may be lost on the way, and is not shown.
     let (machine, stub) = transcript(&text(&[says("go on"), says("go on\n")]));
     let spaced = claude().shows(&machine, &stub, (mark, " go on")).expect("it can be read");
-    assert_eq!(spaced, Some(line));
+    assert_eq!(spaced, Some(line(mark)));
 }

@@ -248,6 +248,19 @@ fn what_was_read_is_kept_with_all_that_tells_it() {
 }
 
 #[test]
+fn what_every_list_asks_for_is_kept_apart_from_history() {
+    let apart = |recalls| {
+        let mut play = play().has("a", 200, record());
+        play.sessions[0].0.stat = Some(stat(5));
+        play.told_by = Some(Vec::new());
+        let machine = machine(Vec::new());
+        assert_eq!(kept(&play, &machine, recalls), [0]);
+        machine.kept_live.lock().expect("one thread").clone()
+    };
+    assert_eq!((apart(Recall::Live), apart(Recall::Records)), (vec![true], vec![false]));
+}
+
+#[test]
 fn a_file_of_many_sessions_is_looked_at_once() {
     let mut play = play().has("a", 200, record()).has("b", 200, record());
     play.told_by = Some(Vec::new());
