@@ -4,8 +4,8 @@ use agentctl_core::{
     control::Unheard,
     evidence::Record,
     host::{
-        Before, Bytes, CannotTell, Cell, Counting, Entry, Env, Files, Host, Kernel, Kind, OpenFile,
-        Original, Process, Servers, Stat, Table, Tables, Talk, Told,
+        Before, Bytes, CannotTell, Cell, Counting, Entry, Env, Files, Host, Kernel, Kind, Looked,
+        OpenFile, Original, Process, Servers, Stat, Table, Tables, Talk, Told, loopback,
     },
     ident::ProcKey,
     receipt::{Launched, Stopped},
@@ -121,12 +121,14 @@ pub(crate) struct Machine {
     pub(crate) counts: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
     /// What a socket in a file answers to each frame, for this process alone.
     pub(crate) answers: Option<(ProcKey, Answers)>,
-    /// Where each process listens.
-    pub(crate) ports: Vec<SocketAddr>,
+    /// Where processes listen; whoever dials one of them is answered in the same way.
+    pub(crate) ports: Told<Vec<(ProcKey, SocketAddr)>>,
     /// What a database answers.
     pub(crate) rows: Option<Rows>,
     /// What a page answers.
     pub(crate) pages: Option<Pages>,
+    /// Whatever is at rest was looked at before, and nothing was found.
+    pub(crate) knows_none: bool,
 }
 
 /// Rows of a query, with what is put into it.
@@ -178,9 +180,10 @@ pub(crate) fn machine(procs: Vec<Proc>) -> Machine {
         recalls: None,
         counts: Mutex::default(),
         answers: None,
-        ports: Vec::new(),
+        ports: Ok(Vec::new()),
         rows: None,
         pages: None,
+        knows_none: false,
     };
     machine.folder(STORE, 1);
     machine.folder("/work", 2);
@@ -294,8 +297,9 @@ impl Kernel for Machine {
         Ok(lives.then(|| key(pid, ticks)))
     }
 
-    fn ports(&self, _: &ProcKey) -> Told<Vec<SocketAddr>> {
-        Ok(self.ports.clone())
+    fn ports(&self, of: &ProcKey) -> Told<Vec<SocketAddr>> {
+        let all = self.ports.as_ref().map_err(Clone::clone)?;
+        Ok(all.iter().filter(|(process, _)| process == of).map(|(_, at)| *at).collect())
     }
 
     fn noted(&self, of: &ProcKey) -> Option<Timestamp> {
@@ -349,8 +353,18 @@ impl Servers for Machine {
         pages(url, user, Some(body)).map(|_| ()).map_err(Unheard::Failed)
     }
 
-    fn dial(&self, _: &str) -> io::Result<Box<dyn Talk>> {
-        Err(io::ErrorKind::Unsupported.into())
+    /// Whoever is dialled speaks first: it answers no frame.
+    fn dial(&self, url: &str) -> io::Result<Box<dyn Talk>> {
+        let is_there = |(_, at): &&(ProcKey, SocketAddr)| {
+            loopback(*at).is_some_and(|at| url == format!("ws://{at}/"))
+        };
+        match (&self.answers, self.ports.iter().flatten().find(is_there)) {
+            (Some((process, answers)), Some((listener, _))) if process == listener => {
+                let heard = answers(&Value::Null).iter().map(Value::to_string).collect();
+                Ok(Box::new(Socket { answers: Arc::clone(answers), heard }))
+            }
+            _ => Err(io::ErrorKind::ConnectionRefused.into()),
+        }
     }
 
     fn dial_file(&self, path: &Path, peer: &ProcKey) -> io::Result<Box<dyn Talk>> {
@@ -380,6 +394,10 @@ impl Host for Machine {
 
     fn stops(&self) -> &[(PathBuf, Stopped)] {
         &self.stops
+    }
+
+    fn knows_none(&self, _: Looked<'_>) -> bool {
+        self.knows_none
     }
 
     fn recall(&self, _: &Original<'_>) -> Option<Record> {

@@ -144,7 +144,6 @@ impl Tail {
             ("user", None) => open(Pending::Nothing),
             // A headless run writes no error: it takes its prompt back, and goes.
             ("user", Some(false)) => ended(Ending::Failed("the model gave no answer".to_owned())),
-            ("user", Some(true)) => None,
             ("gemini", _) if value.get("model").is_none() => None, // history written again
             ("gemini", _) => match value.get("toolCalls").is_none() && text.is_some() {
                 true => ended(Ending::Completed),

@@ -70,5 +70,6 @@ mod tests {
         assert!(!nests("[ /* [[[ */ [] /* [[[", 2));
         assert!(nests("[']]]', // ]]]\r[/* ]]] */[", 2), "what closes nothing does not count");
         assert!(nests("[/*]*/[/**//*]*/[", 2));
+        assert!(nests("/[[[", 2), "a slash alone begins no comment");
     }
 }

@@ -32,7 +32,8 @@ type Asked = Arc<Mutex<Vec<(Option<String>, String, Option<String>)>>>;
 fn listening(answers: impl Fn(&str) -> io::Result<Value> + Sync + 'static) -> (Machine, Asked) {
     let process = runs(7, 100, &["serve"]);
     let mut machine = machine(vec![process.with("OPENCODE_SERVER_PASSWORD", "secret")]);
-    machine.ports = ["0.0.0.0:4096", "192.168.0.1:80"].map(|at| at.parse().expect("it")).to_vec();
+    let ports = ["0.0.0.0:4096", "192.168.0.1:80"];
+    machine.ports = Ok(ports.map(|at| (key(7, 100), at.parse().expect("a port"))).to_vec());
     let asked = Asked::default();
     let heard = Arc::clone(&asked);
     machine.pages = Some(Box::new(move |url, user, body| {
@@ -232,7 +233,7 @@ fn what_a_server_runs_is_not_known_where_its_database_is_locked_or_nobody_listen
     assert_eq!(why.kind(), io::ErrorKind::TimedOut);
     let (mut deaf, _) = serves();
     database(&mut deaf, ONE, |_| Ok(open()));
-    deaf.ports = Vec::new();
+    deaf.ports = Ok(Vec::new());
     assert_eq!(claims(&deaf).expect("nobody listens"), None);
     let (mut silent, _) = listening(|_| Err(io::ErrorKind::TimedOut.into()));
     database(&mut silent, ONE, |_| Ok(open()));
