@@ -133,7 +133,7 @@ impl Survey<'_> {
             absence: absence.map(|check| Source::Absence { check }),
             blind: hidden.or(self.blind.clone()),
             tool,
-            stop: candidate.id.as_deref().and_then(|id| self.stopped(id)),
+            stop: self.stopped(candidate),
             prompted: self.prompted(candidate),
             answered,
         }
@@ -170,13 +170,15 @@ impl Survey<'_> {
         (Session::new(seen, verdict, around), problem)
     }
 
-    /// The last time that we stopped it.
-    fn stopped(&self, id: &str) -> Option<(Timestamp, Source)> {
-        let name = self.agent.card().name;
-        let own = |(_, stop): &&(PathBuf, Stopped)| stop.session == id && stop.agent == name;
+    /// The last time that we stopped it, unless we had it go on since: whatever its record has lost, its last process is another.
+    fn stopped(&self, candidate: &Candidate) -> Option<(Timestamp, Source)> {
+        let (id, name) = (candidate.id.as_ref()?, self.agent.card().name);
+        let own = |(_, stop): &&(PathBuf, Stopped)| stop.session == *id && stop.agent == name;
         let (path, stop) =
             self.host.stops().iter().filter(own).max_by_key(|(path, stop)| (stop.at, path))?;
-        Some((stop.at, Source::File { path: path.clone(), shows: id.to_owned() }))
+        let later = self.newest_launch(candidate).is_some_and(|launch| launch.at > stop.at);
+        let shows = Source::File { path: path.clone(), shows: id.clone() };
+        (!later).then_some((stop.at, shows))
     }
 
     /// Our newest launch of it. Of one whose process is not the one that has it now only the names count.

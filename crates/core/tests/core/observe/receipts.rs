@@ -38,8 +38,14 @@ fn the_last_stop_of_a_session_counts_and_no_other_s() {
     machine.stops.extend([stop("b", key(9, 100), 170), stop("a", key(9, 100), 180)]);
     machine.stops[3].1.agent = "another".into();
     let source = Source::File { path: "/receipts/160".into(), shows: "a".into() };
-    let seen = of_a(&play().has("a", 140, record()), &machine);
-    assert_eq!(seen.stop, Some((at(160), source)));
+    let stop = |machine: &Machine| of_a(&play().has("a", 140, record()), machine).stop;
+    assert_eq!(stop(&machine), Some((at(160), source.clone())));
+    // We had it go on: its last process is another one, which nobody stopped.
+    machine.launches = vec![launch("again", Some("a"), None)];
+    machine.launches[0].at = at(160);
+    assert_eq!(stop(&machine), Some((at(160), source)));
+    machine.launches[0].at = at(161);
+    assert_eq!(stop(&machine), None);
 }
 
 #[test]
