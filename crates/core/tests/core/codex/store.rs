@@ -157,6 +157,19 @@ fn what_went_away_is_no_problem_and_what_cannot_be_looked_at_is() {
     }
 }
 
+/// A thread is put away by a move; what is in both places is one thread.
+#[test]
+fn a_thread_that_was_copied_to_the_archive_is_listed_where_it_goes_on() {
+    let [own, copy, put_away] =
+        [(DAY, ID), (ARCHIVE, ID), (ARCHIVE, OTHER)].map(|(folder, id)| rollout(folder, id));
+    let both = listed(&store(&[own.clone(), copy.clone(), put_away.clone()]));
+    assert_eq!(both, [PathBuf::from(put_away.clone()), own.into()]);
+    assert_eq!(
+        listed(&store(&[copy.clone(), put_away.clone()])),
+        [put_away, copy].map(PathBuf::from)
+    );
+}
+
 #[test]
 fn a_thread_that_is_not_found_may_be_in_a_folder_that_is_closed() {
     let deeper = [DAY, ARCHIVE].map(|folder| rollout(&format!("{folder}/deeper"), OTHER));
