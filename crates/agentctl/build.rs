@@ -63,7 +63,7 @@ fn parts() -> io::Result<Option<(PathBuf, bool)>> {
     let _ = fs::remove_dir_all(&dir); // an earlier build may have had more
     fs::create_dir_all(&dir)?;
     let whole: Option<Vec<PathBuf>> = WHOLE.iter().map(|name| archive(name)).collect();
-    let whole = whole.filter(|_| archive("crt1.o").is_some());
+    let whole = whole.filter(|_| archive("crtbeginT.o").is_some());
     let parts = whole.iter().flatten().zip(WHOLE).chain([(&unwinder, "libgcc_s.a")]);
     for (path, name) in parts {
         fs::copy(path, dir.join(name))?;

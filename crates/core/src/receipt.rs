@@ -141,6 +141,18 @@ impl Launched {
 }
 
 impl Stopped {
+    /// Its session was not launched again since: by the order in which the kernel began processes, which no clock changes, and
+    /// by the clock across a restart. The process that was stopped need not be the one that was launched, which may be a
+    /// script that starts the agent.
+    pub fn is_since(&self, launch: &Launched) -> bool {
+        match &launch.process {
+            Some(process) if process.boot == self.process.boot => {
+                process.start <= self.process.start
+            }
+            Some(_) | None => launch.at <= self.at,
+        }
+    }
+
     /// Nobody needs it any more.
     pub fn is_stale(&self, now: Timestamp) -> bool {
         is_past(self.at, KEPT, now)

@@ -30,16 +30,18 @@ pub(super) fn run(here: &'static Here, args: List) -> Outcome {
         limit: args.limit,
     };
     let ask = Ask { brief: !args.json, ..words.ask(here)? };
-    let (json, columns) = (args.json, Columns { wide: args.wide, usage: args.usage });
-    let end = move |ask: &Ask, found| ended(show(here, ask, found, json, &columns), json);
+    let columns = (!args.json).then_some(Columns { wide: args.wide, usage: args.usage });
+    let end =
+        move |ask: &Ask, found| ended(show(here, ask, found, columns.as_ref()), columns.is_none());
     Ok(ops::list::ending(here, ask, end))
 }
 
-fn show(here: &Here, ask: &Ask, found: Sessions, json: bool, columns: &Columns) -> Outcome {
+/// In these columns, or as JSON.
+fn show(here: &Here, ask: &Ask, found: Sessions, columns: Option<&Columns>) -> Outcome {
     let code = if found.problems.is_empty() { 0 } else { Kind::Problems.code() };
-    match json {
-        true => view::json(&found)?,
-        false => {
+    match columns {
+        None => view::json(&found)?,
+        Some(columns) => {
             view::table::sessions(&found, columns, here.now())?;
             view::orphans(&found.orphans);
             view::problems(&found.problems);

@@ -7,7 +7,7 @@ use super::args::{Cli, Command, List, One};
 use clap::{Args, Parser, builder::BoolishValueParser};
 use std::{env, ffi::OsString};
 
-/// A variable that changes what words mean.
+/// Says the same as a word, so that words alone do not tell.
 const PORTABLE: &str = "AGENTCTL_PORTABLE";
 
 /// One command, as the whole program would read it.
@@ -45,13 +45,13 @@ fn bare(words: &[OsString]) -> Option<Command> {
     if env::var_os(PORTABLE).is_some() {
         return None;
     }
-    let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
-    let (words, json) = match words?.as_slice() {
-        [words @ .., "--json"] => (words.to_vec(), true),
-        words => (words.to_vec(), false),
+    let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    let (words, json) = match words.as_slice() {
+        [words @ .., "--json"] => (words, true),
+        words => (words, false),
     };
     let one = |id: &str| One { id: id.to_owned(), json };
-    match *words.as_slice() {
+    match *words {
         ["list" | "ls" | "ps"] => Some(Command::List(List { json, ..List::default() })),
         [_, id] if id.starts_with('-') || id.is_empty() => None,
         ["status" | "show", id] => Some(Command::Status(one(id))),

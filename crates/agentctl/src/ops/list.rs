@@ -153,12 +153,16 @@ pub(crate) fn list(here: &Here, ask: &Ask) -> Sessions {
 
 /// The same for whoever asked: what our own receipts would have added, and cannot, is told too.
 pub(crate) fn told(here: &Here, ask: &Ask) -> Sessions {
-    let mut found = list(here, ask);
+    with_lost(here, list(here, ask))
+}
+
+fn with_lost(here: &Here, mut found: Sessions) -> Sessions {
     found.problems.extend(observe::lost(here.host().lost()));
     found
 }
 
-/// The same as the last thing that the program does, on this thread: `end` shows it and says the exit code.
+/// The same as the last thing that the program does: `end` shows it and says the exit code, on this thread or, if it is kept
+/// waiting, on another, which then ends the program.
 pub(crate) fn ending(
     here: &'static Here,
     ask: Ask,
@@ -166,9 +170,8 @@ pub(crate) fn ending(
 ) -> u8 {
     let look = looking(&ask);
     observe::ending(here, observe::chosen(&ask.agents), look, move |seen| {
-        let mut found = gathered(here, &ask, seen).0;
-        found.problems.extend(observe::lost(here.host().lost()));
-        end(&ask, found)
+        let found = gathered(here, &ask, seen).0;
+        end(&ask, with_lost(here, found))
     })
 }
 

@@ -1,4 +1,5 @@
-//! What the program does: observe, act, and observe again. Returns values, prints nothing.
+//! What the program does: observe, act, and observe again. Returns values, prints nothing;
+//! only a list hands its answer on, to be shown by whichever thread is in time.
 
 pub(crate) mod attach;
 pub(crate) mod budgets;

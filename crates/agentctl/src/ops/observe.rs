@@ -121,7 +121,8 @@ fn side_by_side<T: Send + 'static>(
 }
 
 /// Looks at every agent on this thread, and ends with what `end` makes of it: to wake another processor takes longer than
-/// many an answer. If this thread is kept for too long, another one ends the program with what is known by then.
+/// many an answer. After a moment others help, and then one of them may end the program in its place; if this one is kept for too
+/// long, with what is known by then.
 pub(super) fn ending<T: Send + 'static>(
     here: &'static Here,
     chosen: Vec<&'static dyn Agent>,
@@ -132,16 +133,17 @@ pub(super) fn ending<T: Send + 'static>(
     let look = move |agent: &'static dyn Agent, env: &Env| look(agent, here.host(), env);
     let todo = chosen.iter().copied().enumerate().collect();
     let queue = Arc::new(Queue::new(environment(), look, todo));
-    let once = Arc::new((Mutex::new(()), end));
-    let (others, late) = (Arc::clone(&queue), Arc::clone(&once));
-    let all = chosen.clone();
-    thread::spawn(move || {
+    let (only, end) = (Arc::new(Mutex::new(())), Arc::new(end));
+    let (others, alone, its_end, all) =
+        (Arc::clone(&queue), Arc::clone(&only), Arc::clone(&end), chosen.clone());
+    // Where no thread can be had, this one has all the time that it takes.
+    let _ = thread::Builder::new().spawn(move || {
         thread::sleep(here.left().map_or(STEP, |left| left.min(STEP)));
         let (tell, told) = mpsc::channel();
         begin(&others, &tell);
         let why = pace(here, &others, &tell, &told);
-        let _only = locked(&late.0);
-        process::exit(late.1(others.answers(&all, Vec::new(), why)).into());
+        let _only = locked(&alone);
+        process::exit(its_end(others.answers(&all, Vec::new(), why)).into());
     });
     if !queue.work() {
         loop {
@@ -149,8 +151,8 @@ pub(super) fn ending<T: Send + 'static>(
         }
     }
     // Never given back: whoever else would end the program waits.
-    let _only = ManuallyDrop::new(locked(&once.0));
-    once.1(queue.answers(&chosen, Vec::new(), None))
+    let _only = ManuallyDrop::new(locked(&only));
+    end(queue.answers(&chosen, Vec::new(), None))
 }
 
 /// Agents that wait to be looked at, with their places, and what was seen of the others.
@@ -211,7 +213,7 @@ fn pace<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 
     while queue.left.load(Ordering::Acquire) > 0 {
         let left = here.left().unwrap_or(Duration::MAX);
         let pace = if begun < cores.unwrap_or(2) { STEP } else { PATIENT };
-        let step = left.min(pace);
+        let step = if locked(&queue.todo).is_empty() { left } else { left.min(pace) };
         match told.recv_timeout(step) {
             Err(_) if step < left => {
                 begin(queue, tell);

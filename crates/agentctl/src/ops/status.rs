@@ -12,7 +12,7 @@ use agentctl_core::{
     text::one_line,
     wire::{OneSession, Problem, SCHEMA, Session},
 };
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 /// Length of a full id of any agent known so far.
 const FULL: usize = 36;
@@ -189,7 +189,7 @@ fn meant<'h>(here: &'h Here, text: &str, among: Among) -> Result<(Name, Vec<Surv
 }
 
 /// The one agent that has a file which is called after this id, and those that call no file so and may have it loaded: a
-/// process of theirs is there, and a record of this id.
+/// process of theirs is there, and a record of this id, or a store that does not say.
 fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
     let (host, env) = (here.host(), observe::environment());
     let has = |agent: &&'static dyn Agent| {
@@ -200,8 +200,12 @@ fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
         agents::ALL.iter().copied().filter(|agent| agent.card().names_files && has(agent));
     let first = own.next().filter(|_| own.next().is_none())?;
     let table = host.table().ok()?;
+    let is_closed = |store: &PathBuf| {
+        host.entries(store).is_err_and(|why| why.kind() != io::ErrorKind::NotFound)
+    };
     let may_have = |agent: &&'static dyn Agent| {
-        !agent.card().names_files && Survey::may_live(*agent, table) && has(agent)
+        let may_live = !agent.card().names_files && Survey::may_live(*agent, table);
+        may_live && (has(agent) || agent.stores(&env).iter().any(is_closed))
     };
     let others = agents::ALL.iter().copied().filter(may_have);
     Some([first].into_iter().chain(others).collect())

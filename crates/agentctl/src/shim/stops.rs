@@ -33,13 +33,12 @@ pub(crate) fn stopped(
     whole(&path, &stop).map(|()| path)
 }
 
-/// We have stopped the session of this launch since. The process that was stopped need not be the one that
-/// was launched: that may be a script which starts the agent.
+/// We have stopped the session of this launch since.
 pub(super) fn is_stopped(state: &Path, launch: &Launched) -> bool {
     let files = fs::read_dir(state.join(STOPS)).into_iter().flatten().flatten();
     let mut stops = files.filter_map(|file| one::<Stopped>(&file.path()));
     stops.any(|stop| {
         let same = Some(&stop.session) == launch.session.as_ref() && stop.agent == launch.agent;
-        stop.schema == SCHEMA && same && stop.at >= launch.at
+        stop.schema == SCHEMA && same && stop.is_since(launch)
     })
 }

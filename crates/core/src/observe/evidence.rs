@@ -176,9 +176,9 @@ impl Survey<'_> {
         let own = |(_, stop): &&(PathBuf, Stopped)| stop.session == *id && stop.agent == name;
         let (path, stop) =
             self.host.stops().iter().filter(own).max_by_key(|(path, stop)| (stop.at, path))?;
-        let later = self.newest_launch(candidate).is_some_and(|launch| launch.at > stop.at);
+        let last = self.newest_launch(candidate).is_none_or(|launch| stop.is_since(launch));
         let shows = Source::File { path: path.clone(), shows: id.clone() };
-        (!later).then_some((stop.at, shows))
+        last.then_some((stop.at, shows))
     }
 
     /// Our newest launch of it. Of one whose process is not the one that has it now only the names count.

@@ -70,7 +70,7 @@ pub(super) fn holds(ground: &dyn Ground, launch: &Launch) {
     let own = rows.iter().find(of_launch).map(|row| process(&row["process"]));
     for chain in before.iter().filter(|chain| after.contains(chain)) {
         let above = |row: &Process| chain.contains(row) || chain[0].is_above(*row);
-        let is_left = !chain.contains(&launch.process) && own.is_some_and(|own| own != chain[0]);
+        let is_left = !launch.process.lives() && own.is_some_and(|own| own != chain[0]);
         let shown = live.iter().any(above) || orphans.contains(&chain[0]) || is_left;
         assert!(shown, "{:?} lives and is not listed: {:#}", chain[0], answer.json());
     }

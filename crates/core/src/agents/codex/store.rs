@@ -80,9 +80,14 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
 
 /// The same without a walk over all days.
 pub(super) fn find_near(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
-    let dirs = days(id).into_iter().map(|day| store.join(LIVE).join(day));
-    let mut dirs = dirs.chain([store.join(ARCHIVE)]);
-    let found = dirs.find_map(|dir| within(host, &dir, id))?;
+    let (live, mut days) = (store.join(LIVE), days(id).into_iter());
+    let found = days.find_map(|day| within(host, &live.join(day), id));
+    // One that was put away and is elsewhere too goes on there, as in a list.
+    let put_away = || {
+        let archived = within(host, &store.join(ARCHIVE), id)?;
+        Some(anywhere(host, &live, id).unwrap_or(archived))
+    };
+    let found = found.or_else(put_away)?;
     Some(Stub { title: name(host, store, id), ..found })
 }
 
@@ -106,21 +111,22 @@ fn anywhere(host: &dyn Host, live: &Path, id: &str) -> Option<Stub> {
 
 /// The first place that cannot be looked at and in which its rollout may be, or is by its name.
 pub(super) fn missed(host: &dyn Host, store: &Path, id: &str) -> Option<Trouble> {
+    let is_there = |(_, why): &(PathBuf, io::Error)| !is_absent(why);
     let mut todo = vec![(store.join(ARCHIVE), 0), (store.join(LIVE), 3)];
     while let Some((dir, depth)) = todo.pop() {
         let (entries, mut failed) = match host.entries(&dir) {
             Ok(entries) => (entries, None),
-            Err(why) => (Vec::new(), Some((dir.clone(), why))),
+            Err(why) => (Vec::new(), Some((dir.clone(), why)).filter(is_there)),
         };
         for Entry { name, kind } in entries {
             let path = dir.join(&name);
             if thread(&name) == Some(id) {
-                failed = host.stat(&path).err().map(|why| (path, why)).or(failed);
+                failed = failed.or(host.stat(&path).err().map(|why| (path, why)).filter(is_there));
             } else if depth > 0 && matches!(kind, Kind::Dir | Kind::Link) {
                 todo.push((path, depth - 1));
             }
         }
-        if let Some((path, why)) = failed.filter(|(_, why)| !is_absent(why)) {
+        if let Some((path, why)) = failed {
             return Some(Trouble { path, why: why.to_string() });
         }
     }
@@ -159,7 +165,7 @@ fn names(host: &dyn Host, store: &Path) -> HashMap<String, String> {
 /// can: for a list of live sessions that takes longer than all the lines.
 fn name(host: &dyn Host, store: &Path, id: &str) -> Option<String> {
     let bytes = host::slurp(host, &store.join(INDEX), NAMES).unwrap_or_default();
-    let speaks = |line: &&[u8]| std::str::from_utf8(line).is_ok_and(|line| line.contains(id));
+    let speaks = |line: &&[u8]| String::from_utf8_lossy(line).contains(id);
     let mut told = bytes.rsplit(|&byte| byte == b'\n').filter(speaks).filter_map(named);
     told.find(|(thread, _)| thread == id).map(|(_, name)| name)
 }

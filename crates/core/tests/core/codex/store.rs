@@ -162,8 +162,13 @@ fn what_went_away_is_no_problem_and_what_cannot_be_looked_at_is() {
 fn a_thread_that_was_copied_to_the_archive_is_listed_where_it_goes_on() {
     let [own, copy, put_away] =
         [(DAY, ID), (ARCHIVE, ID), (ARCHIVE, OTHER)].map(|(folder, id)| rollout(folder, id));
-    let both = listed(&store(&[own.clone(), copy.clone(), put_away.clone()]));
-    assert_eq!(both, [PathBuf::from(put_away.clone()), own.into()]);
+    let both = store(&[own.clone(), copy.clone(), put_away.clone()]);
+    assert_eq!(listed(&both), [PathBuf::from(put_away.clone()), own.clone().into()]);
+    // Also where its id does not say where to look.
+    let elsewhere = store(&[own.replace("/15/", "/01/"), copy.clone()]);
+    for (machine, own) in [(both, own.clone()), (elsewhere, own.replace("/15/", "/01/"))] {
+        assert_eq!((find(&machine), near(&machine)), (vec![own.clone().into()], vec![own.into()]));
+    }
     assert_eq!(
         listed(&store(&[copy.clone(), put_away.clone()])),
         [put_away, copy].map(PathBuf::from)

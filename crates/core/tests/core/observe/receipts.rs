@@ -46,6 +46,11 @@ fn the_last_stop_of_a_session_counts_and_no_other_s() {
     assert_eq!(stop(&machine), Some((at(160), source)));
     machine.launches[0].at = at(161);
     assert_eq!(stop(&machine), None);
+    // No clock counts where the kernel tells which process was first: the one that was stopped began 100 ticks after boot.
+    for (start, is_told) in [(99, true), (100, true), (101, false)] {
+        machine.launches[0].process = Some(key(7, start));
+        assert_eq!(stop(&machine).is_some(), is_told, "{start}");
+    }
 }
 
 #[test]
