@@ -252,7 +252,12 @@ impl Survey<'_> {
             Depth::Glance => self.record(stub, depth),
             Depth::Whole => self.counted(stub),
         };
+        // What is empty says nothing, also not that nothing was asked: somebody may have emptied it.
+        let is_empty = !candidate.is_held() && stub.stat.is_some_and(|stat| stat.size == 0);
         match record {
+            Ok(_) if is_empty => {
+                Reading::Failed { why: "it is empty".to_owned(), source: Source::Blind }
+            }
             Ok(record) => Reading::Read(Box::new(record)),
             Err(why) => Reading::Failed { why: why.to_string(), source: self.unread(&stub.path) },
         }

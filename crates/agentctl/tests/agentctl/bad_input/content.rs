@@ -57,16 +57,22 @@ fn zeros_at_the_end_say_nothing() {
     assert_eq!(home.seen(), Seen::good().and(id(1), "done").and(id(2), "died"));
 }
 
+/// Somebody may have emptied it, or a disk was full: how the session ended is not in there.
 #[test]
-fn an_empty_transcript_has_no_turn() {
+fn an_empty_transcript_says_nothing_of_an_end() {
     let home = Home::new();
     home.write(path(&id(1)), "");
     home.write(path(&id(2)), "\n\n\n");
     home.write(rollout(&id(3)), "");
-    let expected = Seen::good().and(id(1), "done").and(id(2), "done").and(id(3), "done");
+    let expected = Seen::good()
+        .and(id(1), "unknown")
+        .problem(&path(&id(1)), "it is empty")
+        .and(id(2), "done")
+        .and(id(3), "unknown")
+        .problem(&rollout(&id(3)), "it is empty");
     assert_eq!(home.seen(), expected);
-    for id in [id(1), id(2), id(3)] {
-        assert_eq!(home.run(&["logs", &id]).code, Some(0));
+    for (id, code) in [(id(1), 8), (id(2), 0), (id(3), 8)] {
+        assert_eq!(home.run(&["logs", &id]).code, Some(code));
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
 };
 use agentctl_core::{
     agent::{About, Claim, Claims, Depth, Trail},
+    derive::{State, derive},
     evidence::{Ending, Evidence, Reading, Record, Role, Turn},
     host::{Kind, Stat},
     observe::{History, Recall},
@@ -202,6 +203,22 @@ fn a_table_wants_no_proof_of_how_a_session_ended() {
     let mut late = machine(Vec::new());
     (late.now, late.table.as_mut().expect("a table").taken) = (at(1000), at(199));
     assert_eq!(because(&late, true), (StateName::Unknown, false));
+}
+
+/// Somebody emptied it: nobody can say how it ended. Of one that is held its process tells.
+#[test]
+fn an_empty_record_says_nothing_of_an_end() {
+    let with = |size: u64| {
+        let mut play = play().has("a", 140, record());
+        play.sessions[0].0.stat = Some(Stat { size, ..stat(1) });
+        play
+    };
+    let state = |play: &Play, machine: &Machine| derive(&of_a(play, machine)).state;
+    assert_eq!(state(&with(1), &machine(Vec::new())), State::Done);
+    let why = "cannot read its record: it is empty".to_owned();
+    assert_eq!(state(&with(0), &machine(Vec::new())), State::Unknown(why));
+    let held = claimed(with(0), About::default());
+    assert!(matches!(of_a(&held, &agent()).record, Reading::Read(_)));
 }
 
 fn stat(number: u64) -> Stat {
