@@ -7,6 +7,7 @@ use crate::{
 use agentctl_core::{
     agent::Depth,
     evidence::{Ending, Evidence, Pending, Record, Role, Turn},
+    ident::ProcKey,
     observe::{History, Survey},
     proof::Source,
     receipt::{Exit, VARIABLE},
@@ -50,6 +51,12 @@ fn the_last_stop_of_a_session_counts_and_no_other_s() {
     for (start, is_told) in [(99, true), (100, true), (101, false)] {
         machine.launches[0].process = Some(key(7, start));
         assert_eq!(stop(&machine).is_some(), is_told, "{start}");
+    }
+    // Across a restart nothing else does.
+    for (second, is_told) in [(160, true), (161, false)] {
+        machine.launches[0].process = Some(ProcKey { boot: "another".into(), ..key(7, 100) });
+        machine.launches[0].at = at(second);
+        assert_eq!(stop(&machine).is_some(), is_told, "{second}");
     }
 }
 
