@@ -39,10 +39,13 @@ pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
     /// Ask the kernel through portable calls only, as on other systems than Linux
-    #[arg(long, global = true, hide = true, env = "AGENTCTL_PORTABLE")]
+    #[arg(long, global = true, hide = true, env = PORTABLE)]
     #[arg(value_parser = BoolishValueParser::new())]
     pub(super) portable: bool,
 }
+
+/// The variable that says the same as `--portable`.
+pub(super) const PORTABLE: &str = "AGENTCTL_PORTABLE";
 
 const EXIT_CODES: &str = "Exit codes: 0 yes, 1 the answer is no, 2 usage, 3 no such session, \
                           4 ambiguous, 5 refused, 6 the agent did not start, 7 timed out, \

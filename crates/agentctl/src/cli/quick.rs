@@ -3,12 +3,9 @@
 //! What is not plain (a mistake, a call for help) is left to the whole parser, which alone answers people:
 //! what is understood here, it understands alike.
 
-use super::args::{Cli, Command, List, One};
+use super::args::{Cli, Command, List, One, PORTABLE};
 use clap::{Args, Parser, builder::BoolishValueParser};
 use std::{env, ffi::OsString};
-
-/// Says the same as a word, so that words alone do not tell.
-const PORTABLE: &str = "AGENTCTL_PORTABLE";
 
 /// One command, as the whole program would read it.
 #[derive(Parser)]

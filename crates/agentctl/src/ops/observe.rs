@@ -113,7 +113,9 @@ fn side_by_side<T: Send + 'static>(
         chosen.iter().copied().enumerate().partition(|(_, agent)| is_quick(*agent, &env));
     let queue = Arc::new(Queue::new(env, look, slow));
     let (tell, told) = mpsc::channel();
-    begin(&queue, &tell);
+    if !begin(&queue, &tell) {
+        queue.work();
+    }
     // A thread costs more than it saves where there is nothing to see.
     let found = quick.iter().map(|(at, agent)| (*at, (queue.look)(*agent, &queue.env))).collect();
     let why = pace(here, &queue, &tell, &told);
@@ -216,8 +218,7 @@ fn pace<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 
         let step = if locked(&queue.todo).is_empty() { left } else { left.min(pace) };
         match told.recv_timeout(step) {
             Err(_) if step < left => {
-                begin(queue, tell);
-                begun += 1;
+                begun += usize::from(begin(queue, tell));
                 cores = cores.or_else(|| thread::available_parallelism().map(usize::from).ok());
             }
             Err(_) => return Some(format!("no answer within {:?}", here.limit())),
@@ -227,21 +228,23 @@ fn pace<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 
     None
 }
 
-/// One more thread, if anybody waits. It tells only that all are done: whoever waits for that is not woken for each answer.
+/// One more thread, if anybody waits and one can be had. It tells only that all are done: whoever waits for that is not woken
+/// for each answer.
 fn begin<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static>(
     queue: &Arc<Queue<L, T>>,
     tell: &Sender<()>,
-) {
+) -> bool {
     if locked(&queue.todo).is_empty() {
-        return;
+        return false;
     }
     let (queue, tell) = (Arc::clone(queue), tell.clone());
-    thread::spawn(move || {
+    let begun = thread::Builder::new().spawn(move || {
         make_room();
         if queue.work() {
             let _ = tell.send(()); // nobody may be waiting any more
         }
     });
+    begun.is_ok()
 }
 
 /// glibc gives memory to a thread that is not the first one page by page, a call and a lock each; what it has given once is

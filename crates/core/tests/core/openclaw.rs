@@ -5,10 +5,11 @@ mod database;
 mod files;
 mod gateway;
 
-use crate::world::{Machine, key, machine, runs};
+use crate::world::{Machine, at, key, machine, runs};
 use agentctl_core::{
-    agent::{Agent, Speaker},
+    agent::{Agent, Depth, Speaker, Stub},
     agents,
+    evidence::Record,
     ident::ProcKey,
 };
 use serde_json::{Value, json};
@@ -44,7 +45,21 @@ fn store() -> Machine {
     machine
 }
 
-/// The same with this index of sessions, and a transcript of each that has lines.
+fn find(machine: &Machine) -> Stub {
+    openclaw().find(machine, Path::new(STORE), ID, None).remove(0)
+}
+
+fn read(machine: &Machine, depth: Depth) -> Record {
+    openclaw().read(machine, &find(machine), depth).expect("it can be read")
+}
+
+fn message(role: &str, text: &str) -> Value {
+    let content = json!([{"type": "text", "text": text}]);
+    json!({"type": "message", "timestamp": at(9).to_string(),
+        "message": {"role": role, "content": content}})
+}
+
+/// A store with this index of sessions, and a transcript of each that has lines.
 fn with_sessions(index: &Value, transcript: &[Value]) -> Machine {
     let mut machine = store();
     let text = serde_json::to_string_pretty(index).expect("it can be written");

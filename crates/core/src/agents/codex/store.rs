@@ -78,7 +78,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
     find_near(host, store, id).or_else(elsewhere)
 }
 
-/// The same without a walk over all days.
+/// The same without a walk over all days, unless it was put away.
 pub(super) fn find_near(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
     let (live, mut days) = (store.join(LIVE), days(id).into_iter());
     let found = days.find_map(|day| within(host, &live.join(day), id));

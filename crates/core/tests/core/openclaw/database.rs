@@ -1,7 +1,8 @@
 //! Sessions since 2026.7: rows of a database, and the entries of their transcripts.
 
 use super::{
-    DATABASE, ID, KEY, SESSIONS, STORE, calls, gateway, openclaw, process, store, with_sessions,
+    DATABASE, ID, KEY, SESSIONS, STORE, calls, find, gateway, message, openclaw, process, read,
+    store, with_sessions,
 };
 use crate::world::{Machine, at};
 use agentctl_core::{
@@ -140,20 +141,6 @@ impl Database {
         machine.rows = Some(Box::new(move |_, sql, args| self.rows(sql, args)));
         machine
     }
-}
-
-fn find(machine: &Machine) -> Stub {
-    openclaw().find(machine, Path::new(STORE), ID, None).remove(0)
-}
-
-fn read(machine: &Machine, depth: Depth) -> Record {
-    openclaw().read(machine, &find(machine), depth).expect("it can be read")
-}
-
-fn message(role: &str, text: &str) -> Value {
-    let content = json!([{"type": "text", "text": text}]);
-    json!({"type": "message", "timestamp": at(9).to_string(),
-        "message": {"role": role, "content": content}})
 }
 
 /// A message that was billed.

@@ -1,6 +1,9 @@
 //! Sessions before 2026.7: an index by key, and one file a transcript.
 
-use super::{ID, KEY, LOCK, SESSIONS, STORE, lines, lock, openclaw, store, with_sessions};
+use super::{
+    ID, KEY, LOCK, SESSIONS, STORE, find, lines, lock, message, openclaw, read, store,
+    with_sessions,
+};
 use crate::world::{Machine, at};
 use agentctl_core::{
     agent::{About, Claim, Depth, Message, Stub, Trail, Trouble},
@@ -14,20 +17,6 @@ const INDEX: &str = "/store/agents/main/sessions/sessions.json";
 
 fn transcript() -> PathBuf {
     format!("{SESSIONS}/{ID}.jsonl").into()
-}
-
-fn find(machine: &Machine) -> Stub {
-    openclaw().find(machine, Path::new(STORE), ID, None).remove(0)
-}
-
-fn read(machine: &Machine, depth: Depth) -> Record {
-    openclaw().read(machine, &find(machine), depth).expect("it can be read")
-}
-
-fn message(role: &str, text: &str) -> Value {
-    let content = json!([{"type": "text", "text": text}]);
-    json!({"type": "message", "timestamp": at(9).to_string(),
-        "message": {"role": role, "content": content}})
 }
 
 /// An answer that ended so, and what it cost.
