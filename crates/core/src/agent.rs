@@ -47,6 +47,8 @@ pub struct Card {
     pub stays: bool,
     /// A process keeps the files of the sessions it holds open, so that none open means none held.
     pub keeps_open: bool,
+    /// Nothing but what a process has locked tells that it has a session: also of one that only goes by the agent's names.
+    pub locks_only: bool,
     /// A variable that the tools of a session carry, with the session's id.
     pub tool_variable: Option<&'static str>,
     /// Variables that change an agent that is started from inside another: not handed on.
@@ -361,6 +363,11 @@ pub trait Agent: Sync {
     }
     /// The session a process of the agent has loaded if it has this file open for writing.
     fn holds(&self, host: &dyn Host, store: &Path, open: &Path) -> Option<String>;
+    /// The claim of a process which has a file of this name open, wherever it lies for that process, if it has locked it: the
+    /// trail says which file of this store that would be.
+    fn locks(&self, _: &dyn Host, _store: &Path, _open: &Path) -> Option<Claim> {
+        None
+    }
     /// All sessions of a store, from names and sizes alone.
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing>;
     /// The same without those that [`Agent::goes_on_here`] says are of other directories than this, where names save a

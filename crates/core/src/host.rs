@@ -332,8 +332,9 @@ pub trait Kernel {
     fn terminal(&self, of: &ProcKey) -> Told<Option<PathBuf>>;
     /// Pids that hold a flock on this file.
     fn lockers(&self, path: &Path) -> Told<Vec<u32>>;
-    /// Every file below this directory on which somebody holds a flock.
-    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>>;
+    /// It holds a flock on what this path leads to, under whatever name, and nobody else does. To ask a process costs next to
+    /// nothing, and [`Kernel::lockers`] milliseconds.
+    fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool>;
 }
 
 /// One value of a database row.

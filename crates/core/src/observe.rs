@@ -174,6 +174,9 @@ impl<'a> Survey<'a> {
                 survey.left(&store, None);
             }
             survey.opened(&store);
+            if agent.card().locks_only {
+                survey.locked_by_others(&store);
+            }
             survey.named(&store);
             survey.launched(&store);
         }

@@ -128,7 +128,8 @@ fn write(home: &Home, repository: &Path) -> Outcome<()> {
     leftovers(home)
 }
 
-/// What agents leave beside transcripts: registry files of the dead, stale locks, names.
+/// What agents leave beside transcripts: registry files of the dead, and names. No lock files: a Codex that begins removes those
+/// of the dead, and one is live in each home.
 fn leftovers(home: &Home) -> Outcome<()> {
     let registry = home.store(Agent::Claude).join("sessions");
     let locks = home.store(Agent::Codex).join("thread-writer-locks");
@@ -150,9 +151,6 @@ fn leftovers(home: &Home) -> Outcome<()> {
                 start.0
             ),
         )?;
-    }
-    for session in of(Agent::Codex).take(3) {
-        put(locks.join(format!("{}.lock", session.id)), "")?;
     }
     let named = of(Agent::Codex).step_by(40).map(|session| {
         format!(

@@ -174,7 +174,10 @@ impl Kernel for Proc {
         })
     }
 
-    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
-        locks::locked(self.locks()?, dir, |pid, inode| self.door(&self.locker(pid)?)?.named(inode))
+    fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool> {
+        match locks::file(path)? {
+            Some(file) => self.door(of)?.has_locked(file.st_dev, file.st_ino),
+            None => Ok(false),
+        }
     }
 }

@@ -268,8 +268,8 @@ impl<K: Kernel> Kernel for Machine<K> {
         self.kernel.lockers(path)
     }
 
-    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
-        self.kernel.locked(dir)
+    fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool> {
+        self.kernel.has_locked(of, path)
     }
 }
 

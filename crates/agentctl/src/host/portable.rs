@@ -145,7 +145,7 @@ impl Kernel for Portable {
         Err(CannotTell("sysinfo does not tell locks".to_owned()))
     }
 
-    fn locked(&self, _: &Path) -> Told<Vec<PathBuf>> {
+    fn has_locked(&self, _: &ProcKey, _: &Path) -> Told<bool> {
         Err(CannotTell("sysinfo does not tell locks".to_owned()))
     }
 }

@@ -4,7 +4,7 @@ use super::{Candidate, Live, Lost, Survey};
 use crate::{
     agent::{About, Claim, Claims, Part, Program, Stub, Trail},
     evidence::{Holder, Role},
-    host::{Process, Table},
+    host::{Process, Table, Told},
     ident::ProcKey,
     proof::Source,
     receipt::Launched,
@@ -134,7 +134,7 @@ impl Survey<'_> {
                     Found::CannotTell(why) => self.veil(store, &claim.session, why),
                 }
             }
-            Trail::Flock(path) => match self.host.lockers(path) {
+            Trail::Flock(path) => match self.lockers(path) {
                 Ok(pids) if pids.is_empty() => {
                     self.lose(store, claim.session, Source::NoLock { path: path.clone() });
                 }
@@ -149,10 +149,7 @@ impl Survey<'_> {
                             continue;
                         };
                         if self.is_stranger(&key) {
-                            let why = format!(
-                                "locked by pid {pid}, which is not known to be such an agent"
-                            );
-                            self.veil(store, &claim.session, why);
+                            self.veil(store, &claim.session, stranger(pid));
                             continue;
                         }
                         self.hold(store, &claim, key, trail);
@@ -169,6 +166,16 @@ impl Survey<'_> {
                 true => self.doubt(store, &claim.session),
                 false => self.veil(store, &claim.session, (*silent).to_owned()),
             },
+        }
+    }
+
+    /// Pids that hold a flock. Whoever has it alone is told by the process itself; the kernel is asked only for what no process
+    /// of the agent has.
+    fn lockers(&self, path: &Path) -> Told<Vec<u32>> {
+        let has = |one: &&Live| self.host.has_locked(&one.key, path) == Ok(true);
+        match self.live.iter().find(has) {
+            Some(one) => Ok(vec![one.key.pid]),
+            None => self.host.lockers(path),
         }
     }
 
@@ -324,6 +331,10 @@ impl Survey<'_> {
             // A store that was moved aside under it: what lies in its place now is not what the process writes.
             self.live[at].told = !files.iter().any(|file| self.is_elsewhere(&file.path));
             for file in files {
+                if let Some((claim, lock)) = self.locked(store, &key, &file.path) {
+                    self.hold(store, &claim, key.clone(), lock);
+                    continue;
+                }
                 let held = self.agent.holds(self.host, store, &file.path);
                 let Some(session) = held else { continue };
                 let source = Source::OpenFile { path: file.path, pid: key.pid };
@@ -331,6 +342,30 @@ impl Survey<'_> {
                 self.follow(store, Claim { session, trail, source, about: About::default() });
             }
         }
+    }
+
+    /// Sessions that somebody has locked in this store who goes by a name of the agent's, and is not known to be such an agent.
+    pub(super) fn locked_by_others(&mut self, store: &Path) {
+        let Ok(table) = self.host.table() else { return };
+        let is_known = |key: &ProcKey| self.live.iter().any(|one| one.key == *key);
+        let named = |one: &&Process| !one.zombie && self.agent.may_be(&one.comm);
+        let others = table.processes.iter().filter(named).map(|one| table.key(one));
+        for key in others.filter(|key| !is_known(key)).collect::<Vec<_>>() {
+            for file in self.host.open_files(&key).unwrap_or_default() {
+                if let Some((claim, _)) = self.locked(store, &key, &file.path) {
+                    self.veil(store, &claim.session, stranger(key.pid));
+                }
+            }
+        }
+    }
+
+    /// The claim that a process makes by what it has open, if the kernel says that it has locked that.
+    fn locked(&self, store: &Path, key: &ProcKey, open: &Path) -> Option<(Claim, Source)> {
+        let claim = self.agent.locks(self.host, store, open)?;
+        let Trail::Flock(path) = &claim.trail else { return None };
+        self.host.has_locked(key, path).ok().filter(|locked| *locked)?;
+        let lock = Source::Lock { path: path.clone(), pid: key.pid };
+        Some((claim, lock))
     }
 
     /// It is a session's, and lies in no store.
@@ -356,6 +391,11 @@ impl Survey<'_> {
             settled
         });
     }
+}
+
+/// Who has locked a session, and need not be its agent.
+fn stranger(pid: u32) -> String {
+    format!("locked by pid {pid}, which is not known to be such an agent")
 }
 
 /// Whoever began then has written itself down, if it does.

@@ -126,8 +126,8 @@ impl Kernel for Cut<'_> {
         self.host.lockers(path)
     }
 
-    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
-        self.host.locked(dir)
+    fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool> {
+        self.host.has_locked(of, path)
     }
 }
 

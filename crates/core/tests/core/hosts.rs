@@ -99,7 +99,7 @@ impl Kernel for Bare {
         nothing()
     }
 
-    fn locked(&self, _: &Path) -> Told<Vec<PathBuf>> {
+    fn has_locked(&self, _: &ProcKey, _: &Path) -> Told<bool> {
         nothing()
     }
 }

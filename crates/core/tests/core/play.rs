@@ -71,6 +71,7 @@ pub(crate) const CARD: Card = Card {
     proved: &[],
     stays: true,
     keeps_open: false,
+    locks_only: false,
     tool_variable: None,
     inherited: &[],
     infers: false,

@@ -329,8 +329,8 @@ impl Kernel for Machine {
         }
     }
 
-    fn locked(&self, _: &Path) -> Told<Vec<PathBuf>> {
-        Ok(self.locks.keys().cloned().collect())
+    fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool> {
+        Ok(self.locks.get(path).is_some_and(|pids| *pids == [of.pid]))
     }
 }
 

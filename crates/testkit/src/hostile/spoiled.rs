@@ -272,8 +272,8 @@ impl Kernel for Spoiled<'_> {
         self.machine.fixture.lockers(path)
     }
 
-    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
-        self.machine.fixture.locked(dir)
+    fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool> {
+        self.machine.fixture.has_locked(of, path)
     }
 }
 

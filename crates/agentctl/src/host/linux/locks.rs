@@ -1,17 +1,17 @@
-//! Who holds a flock, from `/proc/locks`.
+//! Who holds a flock: from what the kernel tells of a descriptor, and from `/proc/locks`.
+//!
+//! To read that list, the kernel (6.18) keeps all of a machine from locking files and first waits for every processor: 8 to 16 ms,
+//! unless somebody has read it a moment before. So it is read only for locks that no process of their agent has.
 
 use super::process::reason;
 use agentctl_core::host::{CannotTell, Told};
 use rustix::{
-    fs::{CWD, Mode, OFlags, Stat, major, minor, openat, stat, statfs},
+    fs::{CWD, Mode, OFlags, Stat, major, minor, openat, stat},
     io::{Errno, read},
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const LOCKS: &str = "/proc/locks";
-
-/// File systems that have one device, for `stat` as in the list of locks: ext2 to ext4, tmpfs, XFS and F2FS.
-const PLAIN: [u64; 4] = [0xef53, 0x0102_1994, 0x5846_5342, 0xf2f5_2010];
 
 /// How often a list that changes while it is read is read again.
 const TRIES: usize = 16;
@@ -50,11 +50,7 @@ pub(super) fn lockers(
     path: &Path,
     has_open: impl Fn(u32, &Stat) -> Told<bool>,
 ) -> Told<Vec<u32>> {
-    let file = match stat(path) {
-        Ok(file) => file,
-        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
-        Err(why) => return Err(CannotTell(format!("{}: {}", path.display(), reason(why)))),
-    };
+    let Some(file) = file(path)? else { return Ok(Vec::new()) };
     let device = (major(file.st_dev), minor(file.st_dev));
     let mut pids = Vec::new();
     for lock in held.iter().filter(|lock| lock.inode == file.st_ino) {
@@ -68,48 +64,23 @@ pub(super) fn lockers(
     Ok(pids)
 }
 
-/// Every file below a directory that is locked. `open` tells the names under which a process has the file of an inode
-/// open, and what that file is. A lock that leads to no such name may be on any file.
-pub(super) fn locked(
-    held: &[Held],
-    dir: &Path,
-    open: impl Fn(u32, u64) -> Told<Vec<(PathBuf, Stat)>>,
-) -> Told<Vec<PathBuf>> {
-    let untold = |why: Errno| CannotTell(format!("{}: {}", dir.display(), reason(why)));
-    let root = match stat(dir) {
-        Ok(root) => root,
-        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
-        Err(why) => return Err(untold(why)),
-    };
-    let device = (major(root.st_dev), minor(root.st_dev));
-    let one_device = PLAIN.contains(&statfs(dir).map_err(untold)?.f_type.cast_unsigned());
-    let mut found = Vec::new();
-    for lock in held.iter().filter(|lock| !one_device || lock.device == device) {
-        let names = open(lock.pid, lock.inode)?;
-        if names.is_empty() {
-            return Err(CannotTell(format!("what process {} has locked is not told", lock.pid)));
-        }
-        for (path, file) in names.into_iter().filter(|(_, file)| file.st_nlink > 0) {
-            if !stat(&path).is_ok_and(|here| is_same(&here, &file)) {
-                let why = format!("{}, which is locked, is not there", path.display());
-                return Err(CannotTell(why));
-            }
-            found.extend(below(&path, &root).map(|name| dir.join(name)));
-        }
+/// What a path leads to, if to anything.
+pub(super) fn file(path: &Path) -> Told<Option<Stat>> {
+    match stat(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(why) => Err(CannotTell(format!("{}: {}", path.display(), reason(why)))),
     }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
 }
 
-fn is_same(one: &Stat, other: &Stat) -> bool {
-    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-}
-
-/// Its name below a directory, which may be mounted in another place too.
-fn below<'p>(path: &'p Path, root: &Stat) -> Option<&'p Path> {
-    let is_root = |dir: &&Path| stat(*dir).is_ok_and(|dir| is_same(&dir, root));
-    path.strip_prefix(path.ancestors().skip(1).find(is_root)?).ok()
+/// What the kernel tells of a descriptor says that this process has taken a flock through it which nobody else can have.
+pub(super) fn is_alone(told: &[u8], pid: u32) -> bool {
+    let text = String::from_utf8_lossy(told);
+    let mut locks = text.lines().filter_map(|line| line.strip_prefix("lock:"));
+    locks.any(|lock| {
+        let mode = lock.split_ascii_whitespace().nth(3);
+        mode == Some("WRITE") && flock(lock).is_some_and(|held| held.pid == pid)
+    })
 }
 
 /// The whole list, and in how many pieces it came.
@@ -167,6 +138,20 @@ mod tests {
             Held { inode: 78, device: (0, 0x2f), pid: 4124 },
         ];
         assert_eq!(parse(LIST), held);
+    }
+
+    #[test]
+    fn a_descriptor_tells_whose_lock_it_is() {
+        let told = |mode: &str| {
+            format!("pos:\t0\nino:\t77\nlock:\t1: FLOCK  ADVISORY  {mode} 4121 fe:1a:77 0 EOF\n")
+        };
+        let alone = |text: String, pid| is_alone(text.as_bytes(), pid);
+        assert!(alone(told("WRITE"), 4121));
+        assert!(!alone(told("WRITE"), 4122)); // it was handed on by a parent that has locked it
+        assert!(!alone(told("READ"), 4121));
+        assert!(!alone(told("WRITE").replace("FLOCK", "POSIX"), 4121));
+        assert!(!alone(told("WRITE").replace("1:", "1: ->"), 4121));
+        assert!(!alone("pos:\t0\n".to_owned(), 4121));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) const LINE: usize = 2048;
 /// Room for a pid of ten digits and `/stat`.
 const LONGEST: usize = 16;
 
-const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
+pub(super) const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
 /// Every process that runs a program, or did, sorted by pid.
 pub(super) fn table(boot: &str) -> Told<Table> {

@@ -2,7 +2,8 @@
 
 use super::{
     super::Refused,
-    pass::{LINE, open_dir},
+    locks,
+    pass::{LINE, READ, open_dir},
     stat::Line,
 };
 use agentctl_core::{
@@ -123,7 +124,7 @@ impl Door {
         let mut all = self.look(exiting)?;
         let walked = self.each(c"task", |tasks, name| {
             let thread = openat(tasks, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-            let file = openat(&thread, c"stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            let file = openat(&thread, c"stat", READ, Mode::empty())?;
             let mut line = [0; LINE];
             let length = read(&file, &mut line)?;
             all &= Line::parse(line.get(..length).unwrap_or_default())
@@ -160,20 +161,11 @@ impl Door {
     }
 
     fn file(&self, name: &CStr) -> Result<OwnedFd, Errno> {
-        openat(&self.dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        openat(&self.dir, name, READ, Mode::empty())
     }
 
     pub(super) fn bytes(&self, name: &CStr) -> Result<Vec<u8>, Errno> {
-        let file = self.file(name)?;
-        let mut bytes = Vec::new();
-        loop {
-            bytes.reserve(PIECE);
-            match read(&file, spare_capacity(&mut bytes)) {
-                Ok(0) => return Ok(bytes),
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(why) => return Err(why),
-            }
-        }
+        all(self.file(name)?)
     }
 
     /// Where one of its links leads.
@@ -295,14 +287,16 @@ impl Door {
         Ok(found)
     }
 
-    /// The names under which it has a file of this inode open, and what each is.
-    pub(super) fn named(&self, inode: u64) -> Told<Vec<(PathBuf, Stat)>> {
-        let mut found = Vec::new();
+    /// Some descriptor leads to this device and inode, and it alone has locked that.
+    pub(super) fn has_locked(&self, device: u64, inode: u64) -> Told<bool> {
+        let told = openat(&self.dir, c"fdinfo", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        let told = told.map_err(|why| CannotTell(reason(why)))?;
+        let mut found = false;
         let walked = self.each_descriptor(|fds, name| {
             let file = statat(fds, name, AtFlags::empty())?;
-            if file.st_ino == inode {
-                let target = readlinkat(fds, name, Vec::new())?.into_bytes();
-                found.extend(path_of(target).map(|path| (path, file)));
+            if (file.st_dev, file.st_ino) == (device, inode) {
+                found |=
+                    locks::is_alone(&all(openat(&told, name, READ, Mode::empty())?)?, self.of.pid);
             }
             Ok(())
         });
@@ -337,6 +331,19 @@ impl Door {
             }
         }
         Ok(())
+    }
+}
+
+/// All that a file of the kernel's says.
+fn all(file: OwnedFd) -> Result<Vec<u8>, Errno> {
+    let mut bytes = Vec::new();
+    loop {
+        bytes.reserve(PIECE);
+        match read(&file, spare_capacity(&mut bytes)) {
+            Ok(0) => return Ok(bytes),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(why) => return Err(why),
+        }
     }
 }
 

@@ -158,7 +158,14 @@ impl Scene {
         let plain = answer["sessions"].as_array().expect("sessions");
         let short = |row: &Value| json!([name(row), row["state"], row["live"], row["pid"]]);
         let mut plain: Vec<String> = plain.iter().map(|row| short(row).to_string()).collect();
+        // Who has locked a session of Copilot's and goes by no name of it is told by whoever asks for more: decision 0015.
+        let is_unasked = |row: &Value| {
+            let why = row["reason"].as_str().unwrap_or_default();
+            let words = ["which is not known to be such an agent", "is not in the process table"];
+            row["agent"] == "copilot" && words.iter().any(|words| why.ends_with(words))
+        };
         let open = rows.iter().filter(|row| row["live"] == true || row["state"] == "unknown");
+        let open = open.filter(|row| !is_unasked(row));
         let mut open: Vec<String> = open.map(|row| short(row).to_string()).collect();
         plain.sort();
         open.sort();

@@ -31,6 +31,7 @@ static CARD: Card = Card {
     proved: &["2.1.197"],
     stays: true,
     keeps_open: false,
+    locks_only: false,
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,

@@ -32,6 +32,7 @@ static CARD: Card = Card {
     proved: &["0.140.0", "0.166.0"],
     stays: false, // `-C` does not change the process's own
     keeps_open: true,
+    locks_only: false,
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,

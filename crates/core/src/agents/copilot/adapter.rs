@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     agent::{
-        Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Trouble, Watched,
+        Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Shape, Stub, Trouble,
+        Watched,
     },
     agents::{json, words::id_behind},
     evidence::{Record, Role},
@@ -20,14 +21,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The agent's name.
-pub(super) const AGENT: &str = "copilot";
-
 /// GitHub Copilot CLI.
 pub(in crate::agents) struct Copilot;
 
 static CARD: Card = Card {
-    name: AGENT,
+    name: "copilot",
     aliases: &["copilot-cli"],
     title: "Copilot CLI",
     binary: "copilot",
@@ -36,6 +34,7 @@ static CARD: Card = Card {
     proved: &["1.0.102"],
     stays: false, // a session may be resumed from anywhere
     keeps_open: true,
+    locks_only: true,
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,
@@ -56,7 +55,7 @@ impl Agent for Copilot {
     }
 
     fn may_be(&self, comm: &str) -> bool {
-        matches!(comm, "copilot" | "MainThread") // 1.0.102 is called after Node's first thread
+        matches!(comm, "copilot" | "MainThread" | "node") // 1.0.102 is called after Node's first thread
     }
 
     fn part(&self, program: &Program<'_>) -> Option<Part> {
@@ -88,6 +87,10 @@ impl Agent for Copilot {
 
     fn holds(&self, _: &dyn Host, store: &Path, open: &Path) -> Option<String> {
         store::held_by(store, open)
+    }
+
+    fn locks(&self, host: &dyn Host, store: &Path, open: &Path) -> Option<Claim> {
+        store::locked(host, store, open)
     }
 
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {

@@ -1,6 +1,5 @@
 //! Where sessions are: `session-state/<id>/`, with `inuse.<pid>.hold` locked by each process that has it.
 
-use super::adapter::AGENT;
 use crate::{
     agent::{About, Claim, Claims, Listing, Stub, Trail, Trouble},
     agents::files::{self, is_id},
@@ -49,34 +48,33 @@ pub(super) fn missed(host: &dyn Host, store: &Path, id: &str) -> Option<Trouble>
     Some(Trouble { path: folder(store, id), why: why.to_string() })
 }
 
-/// Lock files that are held; all, where the kernel does not tell which are.
+/// Nothing but what its processes have locked says who has a session ([`locked`]), unless sessions cannot be looked at at all:
+/// to look into the folder of each costs as much as there is history.
 pub(super) fn claims(host: &dyn Host, store: &Path) -> io::Result<Claims> {
-    let Ok(held) = host.locked(&store.join(SESSIONS)) else { return locks(host, store, None) };
-    let own = |path: PathBuf| Some(claim(host, held_by(store, &path)?, path));
-    let claims = held.into_iter().filter_map(own).collect();
-    let mut claims = Claims { claims, ..Claims::default() };
-    // What a link leads to does not lie below the store.
-    for linked in links(host, store)? {
-        let own = locks(host, store, Some(&linked.name))?;
-        claims.claims.extend(own.claims);
-        claims.problems.extend(own.problems);
+    match host.stat(&store.join(SESSIONS).join(".")) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
+        Ok(_) | Err(_) => Ok(Claims::default()),
     }
-    Ok(claims)
 }
 
-/// Sessions that lie elsewhere. Nearly always there are none, and a folder of thousands need not be listed for that until
-/// something is made or removed in it.
-fn links(host: &dyn Host, store: &Path) -> io::Result<Vec<Entry>> {
-    let dir = store.join(SESSIONS);
-    let stat = match host.stat(&dir) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        stat => stat?,
+/// The lock file of this store which an open one may be, whatever that is called there: its folder may be a link, or be mounted
+/// elsewhere.
+pub(super) fn locked(host: &dyn Host, store: &Path, open: &Path) -> Option<Claim> {
+    let dir = open.parent()?;
+    let (called, name) = (dir.file_name()?.to_str()?, open.file_name()?.to_str()?);
+    is_lock(name).then_some(())?;
+    let id = if is_id(called) { called.to_owned() } else { linked(host, store, dir)? };
+    let lock = folder(store, &id).join(name);
+    Some(claim(host, id, lock))
+}
+
+/// The session whose folder is a link to this one, which is a session's by what is in it.
+fn linked(host: &dyn Host, store: &Path, dir: &Path) -> Option<String> {
+    host.stat(&workspace_file(dir)).ok()?;
+    let leads = |entry: &Entry| {
+        entry.kind == Kind::Link && host.resolve(&folder(store, &entry.name)) == dir
     };
-    files::found(host, (AGENT, &dir, stat), || {
-        let mut links = ids(host, store)?;
-        links.retain(|entry| entry.kind == Kind::Link);
-        Ok(links)
-    })
+    ids(host, store).ok()?.into_iter().find(leads).map(|entry| entry.name)
 }
 
 /// Every lock file of a session, or of all. One that nobody holds is what a kill leaves behind (1.0.102).

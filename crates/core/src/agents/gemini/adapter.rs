@@ -30,6 +30,7 @@ static CARD: Card = Card {
     proved: &["0.61.0"],
     stays: true,
     keeps_open: false,
+    locks_only: false,
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,

@@ -41,6 +41,7 @@ static CARD: Card = Card {
     proved: &["2026.6.11", "2026.9.6"],
     stays: false,
     keeps_open: false,
+    locks_only: false,
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: false,

@@ -37,6 +37,7 @@ static CARD: Card = Card {
     proved: &["1.1.65", "1.2.1", "1.18.33"],
     stays: true,
     keeps_open: false,
+    locks_only: false,
     tool_variable: None,
     inherited: launch::INHERITED,
     infers: true,

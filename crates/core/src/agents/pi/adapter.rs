@@ -35,6 +35,7 @@ static CARD: Card = Card {
     proved: &["0.73.1", "1.5.0"],
     stays: true,
     keeps_open: false,
+    locks_only: false,
     tool_variable: Some("PI_SESSION_ID"), // 0.82 and later
     inherited: launch::INHERITED,
     infers: true,

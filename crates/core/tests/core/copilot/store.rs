@@ -3,7 +3,7 @@
 use super::{ID, OTHER, SESSIONS, STORE, copilot, folder, store};
 use crate::world::{Machine, machine};
 use agentctl_core::{
-    agent::{Claims, Trouble},
+    agent::{About, Claim, Claims, Trail, Trouble},
     host::Kind,
 };
 use std::path::Path;
@@ -20,18 +20,21 @@ fn claims(machine: &Machine) -> Claims {
     copilot().claims(machine, Path::new(STORE)).expect("it can be looked at")
 }
 
-/// The folder of another session lies elsewhere, with a lock in it.
+fn locks(machine: &Machine, open: &str) -> Option<Claim> {
+    copilot().locks(machine, Path::new(STORE), Path::new(open))
+}
+
+/// The folder of another session lies elsewhere.
 fn link(machine: &mut Machine) {
     machine.folder("/disk/other", 70);
     machine.folder(&folder(OTHER), 71);
     let own = machine.files.get_mut(Path::new(&folder(OTHER))).expect("it was just made");
     own.0.kind = Kind::Link;
     machine.links.insert(folder(OTHER).into(), "/disk/other".into());
-    machine.file(&lock(OTHER), b"");
 }
 
 #[test]
-fn only_locks_that_are_held_claim_a_session_and_others_are_stale() {
+fn a_lock_claims_a_session_once_somebody_has_it_open_and_is_stale_else() {
     let mut machine = store("");
     machine.file(&lock(ID), b"");
     machine.folder(&folder("backup"), 60);
@@ -42,34 +45,34 @@ fn only_locks_that_are_held_claim_a_session_and_others_are_stale() {
     assert_eq!(sessions(&stale(Some(ID))), [ID]);
     assert_eq!(sessions(&stale(Some(OTHER))), [""; 0]);
     assert_eq!(sessions(&stale(Some("not-an-id"))), [""; 0]);
-    machine.locks.insert(lock(ID).into(), vec![7]);
     let workspace = format!("{}/workspace.yaml", folder(ID));
     machine.file(&workspace, b"cwd: /work\nname: mine\n");
-    let held = claims(&machine);
-    assert_eq!(sessions(&held), [ID]);
-    let about = &held.claims[0].about;
+    let claim = locks(&machine, &lock(ID)).expect("a claim");
+    let about =
+        About { cwd: Some("/work".into()), title: Some("mine".to_owned()), ..About::default() };
     assert_eq!(
-        (about.cwd.as_deref(), about.title.as_deref()),
-        (Some(Path::new("/work")), Some("mine"))
+        (claim.session.as_str(), claim.trail, claim.about),
+        (ID, Trail::Flock(lock(ID).into()), about)
     );
+    for name in ["inuse..hold", "inuse.x.hold", "inuse.7.lock"] {
+        assert_eq!(locks(&machine, &format!("{}/{name}", folder(ID))), None, "{name}");
+    }
 }
 
-/// The kernel shows where a lock really is, which is not below the store then.
+/// The kernel shows where a lock really is, which is not below the store then, or not for us.
 #[test]
-fn a_session_that_a_link_leads_to_claims_with_every_lock() {
+fn a_lock_that_lies_elsewhere_is_the_one_of_its_session_here() {
+    let elsewhere = format!("/mnt/{ID}/inuse.7.hold");
+    let trail = |machine: &Machine, open: &str| locks(machine, open).map(|claim| claim.trail);
+    assert_eq!(trail(&store(""), &elsewhere), Some(Trail::Flock(lock(ID).into())));
     let mut machine = store("");
-    machine.file(&lock(ID), b"");
     link(&mut machine);
-    assert_eq!(sessions(&claims(&machine)), [OTHER]);
-    let mut dangling = store("");
-    link(&mut dangling);
-    dangling.links.insert(folder(OTHER).into(), "/nowhere".into());
-    let found = claims(&dangling);
-    assert_eq!((sessions(&found), &found.problems), (vec![], &vec![]));
-    machine.closed = vec!["/disk".into()];
-    let found = claims(&machine);
-    let closed = Trouble { path: folder(OTHER).into(), why: "permission denied".to_owned() };
-    assert_eq!((sessions(&found), &found.problems), (vec![], &vec![closed]));
+    let other = "/disk/other/inuse.7.hold";
+    assert_eq!(trail(&machine, other), None); // no session's folder by what is in it
+    machine.file("/disk/other/workspace.yaml", b"");
+    assert_eq!(trail(&machine, other), Some(Trail::Flock(lock(OTHER).into())));
+    machine.links.insert(folder(OTHER).into(), "/nowhere".into());
+    assert_eq!(trail(&machine, other), None);
 }
 
 #[test]

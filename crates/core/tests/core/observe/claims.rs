@@ -195,6 +195,17 @@ fn a_lock_leads_to_whoever_holds_it() {
     assert_eq!(with(vec![other(9, 100)], &[9]), hidden(why));
 }
 
+/// The kernel's list of all locks is asked for only where none of them has it.
+#[test]
+fn a_process_tells_itself_what_it_has_locked() {
+    let play = claims(&[claim("a", Trail::Flock("/lock".into()))]);
+    let mut machine = machine(vec![other(9, 100), runs(7, 100, &["run"])]);
+    machine.locks_told = false;
+    machine.locks.insert("/lock".into(), vec![7]);
+    let lock = Source::Lock { path: "/lock".into(), pid: 7 };
+    assert_eq!(of_a(&play, &machine), held(vec![holder(7, lock)]));
+}
+
 #[test]
 fn a_lock_that_cannot_be_asked_for_leaves_suspects() {
     let play = claims(&[claim("a", Trail::Flock("/lock".into()))]);

@@ -200,9 +200,9 @@ impl Kernel for Twisted<'_> {
         Ok(self.mixed(self.fixture.lockers(path)?))
     }
 
-    fn locked(&self, dir: &Path) -> Told<Vec<PathBuf>> {
-        self.tell("locked", dir.display())?;
-        Ok(self.mixed(self.fixture.locked(dir)?))
+    fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool> {
+        self.tell("locked", format!("{of} {}", path.display()))?;
+        self.fixture.has_locked(of, path)
     }
 }
 
