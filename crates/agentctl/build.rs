@@ -9,13 +9,14 @@ use std::{
 };
 
 /// All that turns bytes into records, that reads these bytes, and that lays out how records are kept.
-const READERS: [&str; 9] = [
+const READERS: [&str; 10] = [
     "../core/src",
     "../core/Cargo.toml",
     "Cargo.toml",
     "src/host/databases.rs",
     "src/host/databases",
     "src/host/files.rs",
+    "src/host/folder.rs",
     "src/host/kept.rs",
     "src/host/kept",
     "src/host/machine.rs",

@@ -138,6 +138,9 @@ pub struct Listing {
 impl Listing {
     /// Leaves out what was reached a second time by a link.
     pub fn without_aliases(mut self, host: &dyn Host) -> Self {
+        if self.stubs.len() < 2 {
+            return self; // the way to it need not be gone
+        }
         let mut seen = HashSet::new();
         let mut stubs: Vec<(PathBuf, Stub)> =
             self.stubs.into_iter().map(|stub| (host.resolve(&stub.path), stub)).collect();

@@ -1,9 +1,10 @@
 //! The file system as it is.
 
+use super::folder;
 use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
 use jiff::Timestamp;
 use rustix::{
-    fs::{AtFlags, CWD, Dir, FileType as Type, Mode, OFlags, openat, readlinkat, statat},
+    fs::{AtFlags, CWD, FileType as Type, OFlags, readlinkat, statat},
     io::Errno,
 };
 use std::{
@@ -19,18 +20,8 @@ pub(crate) struct Disk;
 
 impl Files for Disk {
     fn entries(&self, dir: &Path) -> io::Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        for entry in fs::read_dir(dir)? {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            // Costs a call only where the file system leaves the type out of its directories.
-            match entry.file_type() {
-                Ok(kind) => entries.push(Entry { name, kind: kind_of(kind) }),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(entries)
+        let inside = self.inside(dir, &|_| false)?;
+        Ok(inside.into_iter().map(|one| one.entry).collect())
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -39,30 +30,26 @@ impl Files for Disk {
 
     /// Asked of the open directory: the way to it is gone once, not once for each name.
     fn inside(&self, dir: &Path, is_asked: &dyn Fn(&Entry) -> bool) -> io::Result<Vec<Inside>> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let dir = openat(CWD, dir, flags, Mode::empty())?;
         let mut found = Vec::new();
-        for name in Dir::read_from(&dir)? {
-            let name = name?;
-            let Ok(text) = name.file_name().to_str() else { continue };
-            if text == "." || text == ".." {
-                continue;
-            }
-            let kind = match name.file_type() {
-                Type::Unknown => statat(&dir, name.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+        folder::each(dir, &mut |dir, name, kind| {
+            let Ok(text) = name.to_str() else { return Ok(()) };
+            let kind = match kind {
+                // Costs a call only where the file system leaves the type out of its directories.
+                Type::Unknown => statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
                     .map(|found| Type::from_raw_mode(found.st_mode)),
                 kind => Ok(kind),
             };
             let kind = match kind {
                 Ok(kind) => named_kind(kind),
-                Err(Errno::NOENT) => continue,
+                Err(Errno::NOENT) => return Ok(()),
                 Err(why) => return Err(why.into()),
             };
             let entry = Entry { name: text.to_owned(), kind };
-            let look = || Ok(told(&statat(&dir, name.file_name(), AtFlags::empty())?));
+            let look = || Ok(told(&statat(dir, name, AtFlags::empty())?));
             let stat = is_asked(&entry).then(look);
             found.push(Inside { entry, stat });
-        }
+            Ok(())
+        })?;
         Ok(found)
     }
 

@@ -6,6 +6,7 @@
 mod databases;
 mod end;
 mod files;
+mod folder;
 mod grip;
 mod hold;
 mod kept;

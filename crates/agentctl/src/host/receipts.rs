@@ -63,6 +63,10 @@ impl Receipts {
     /// Reads all, and touches nothing.
     pub(crate) fn scan(state: &Path, now: Timestamp, kernel: &dyn Kernel) -> Self {
         let mut found = Self::default();
+        // Below what never was a directory nothing was ever kept.
+        if fs::symlink_metadata(state).is_err() {
+            return found;
+        }
         let (mut launches, mut stops) = (Vec::new(), Vec::new());
         for (name, group) in found.groups(&state.join(LAUNCHES)) {
             let stem = state.join(LAUNCHES).join(name);
@@ -193,10 +197,7 @@ impl Receipts {
     fn groups(&mut self, dir: &Path) -> BTreeMap<String, Vec<PathBuf>> {
         let mut groups: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         let entries = read::dir(dir);
-        // Below what never was a directory nothing was ever kept.
-        let is_there = dir.parent().is_some_and(|state| fs::symlink_metadata(state).is_ok());
-        let why = entries.as_ref().err().filter(|_| is_there);
-        self.lost.extend(why.map(|why| (dir.to_owned(), why.to_string())));
+        self.lost.extend(entries.as_ref().err().map(|why| (dir.to_owned(), why.to_string())));
         let entries = entries.into_iter().flatten().flatten().flatten();
         let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_dir());
         for entry in entries.filter(|entry| is_file(entry) || is_ours(&entry.path())) {

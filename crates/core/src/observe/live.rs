@@ -4,12 +4,15 @@ use super::Survey;
 use crate::{
     agent::{Part, Program},
     evidence::Role,
-    host::{Env, Process, Table, is_absent},
+    host::{Env, Process, Stat, Table, is_absent},
     ident::ProcKey,
     receipt::{Launched, VARIABLE},
 };
 use jiff::Timestamp;
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// A live process of the agent that holds, or may hold, sessions.
 #[derive(Clone, Debug)]
@@ -163,8 +166,16 @@ impl Survey<'_> {
 
     /// Stores of the caller's environment that exist, and those that live processes use or launches did.
     pub(super) fn find_stores(&mut self, env: &Env) {
-        let mine = self.agent.stores(env).into_iter().filter(|store| self.is_there(store));
-        let mine = mine.map(|store| self.host.resolve(&store));
+        let looked = |store: PathBuf| {
+            let stat = self.host.stat(&store);
+            let place = match &stat {
+                Err(why) if is_absent(why) => store.clone(),
+                Ok(_) | Err(_) => self.host.resolve(&store),
+            };
+            let stat = (place == store).then_some(stat);
+            (place, stat)
+        };
+        let mine = self.agent.stores(env).into_iter().map(looked);
         let is_here = |one: &Live, store: &PathBuf| one.apart.iter().all(|(own, _)| own != store);
         // Whoever looks at one home as root has not asked for those of others.
         let theirs = self.live.iter().filter(|process| process.mine).flat_map(|process| {
@@ -173,15 +184,15 @@ impl Survey<'_> {
         let own = |launch: &&Launched| launch.agent == self.agent.card().name;
         let ours = self.host.launches().iter().filter(own).flat_map(|launch| &launch.stores);
         let ours = ours.map(|store| self.host.resolve(store));
-        let mut named: Vec<PathBuf> = Vec::new();
-        for store in mine.chain(theirs).chain(ours) {
-            if !named.contains(&store) {
-                named.push(store);
+        let mut named: Vec<(PathBuf, Option<io::Result<Stat>>)> = Vec::new();
+        for (store, stat) in mine.chain(theirs.chain(ours).map(|store| (store, None))) {
+            if !named.iter().any(|(other, _)| *other == store) {
+                named.push((store, stat));
             }
         }
         let mut known: Vec<((u64, u64), PathBuf)> = Vec::new();
-        for store in named {
-            match self.host.stat(&store) {
+        for (store, stat) in named {
+            match stat.unwrap_or_else(|| self.host.stat(&store)) {
                 Ok(stat) => match known.iter().find(|(identity, _)| *identity == stat.identity) {
                     Some((_, first)) => self.rename(&store, first),
                     None => known.push((stat.identity, store)),

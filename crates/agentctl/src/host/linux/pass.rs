@@ -1,6 +1,6 @@
 //! The one pass over the process table.
 
-use super::{spaces, stat::Line};
+use super::{process::all, spaces, stat::Line};
 use agentctl_core::host::{CannotTell, Process, Table, Told};
 use jiff::{SignedDuration, Timestamp};
 use rustix::{
@@ -10,13 +10,7 @@ use rustix::{
     param::clock_ticks_per_second,
     time::{ClockId, Timespec, clock_gettime},
 };
-use std::{
-    ffi::CStr,
-    fmt::Arguments,
-    fs::File,
-    io::{Read, Write},
-    mem::MaybeUninit,
-};
+use std::{ffi::CStr, fmt::Arguments, io::Write, mem::MaybeUninit};
 
 /// Longer than any line: some fifty numbers and a name.
 pub(super) const LINE: usize = 2048;
@@ -75,17 +69,18 @@ fn pids(proc: &OwnedFd) -> Result<Vec<u32>, Errno> {
 /// The kernel's own threads, which are half of a usual table and no programs. One list names them
 /// all; where there is none, as in a container, they are read like the others.
 fn kernel_threads(proc: &OwnedFd) -> Option<Vec<u32>> {
+    const MOTHER: u32 = 2;
     const KERNEL_THREAD: u64 = 0x0020_0000;
     let mut line = [0; LINE];
-    let read = one(proc, format_args!("2/stat"), &mut line).ok()?;
+    let read = one(proc, format_args!("{MOTHER}/stat"), &mut line).ok()?;
     let mother = Line::parse(line.get(..read)?)?;
     if mother.field(9)? & KERNEL_THREAD == 0 {
         return None;
     }
     let children = openat(proc, c"2/task/2/children", READ, Mode::empty()).ok()?;
-    let mut list = Vec::with_capacity(4096);
-    File::from(children).read_to_end(&mut list).ok()?;
+    let list = all(children, Vec::new()).ok()?;
     let mut threads: Vec<u32> = list.split(|&byte| byte == b' ').filter_map(pid_of).collect();
+    threads.push(MOTHER);
     threads.sort_unstable();
     Some(threads)
 }

@@ -153,7 +153,7 @@ impl Door {
 
     /// The same for words: none is also what a program gives that is being loaded.
     fn ask_bytes(&self, name: &CStr, loaded: usize) -> Told<Vec<u8>> {
-        let bytes = self.ask_said(self.bytes(name), |bytes| !bytes.is_empty())?;
+        let bytes = self.ask_said(self.words(name), |bytes| !bytes.is_empty())?;
         if bytes.is_empty() && self.look(|line| line.field(loaded))?.unwrap_or(0) == 0 {
             return Err(CannotTell("no program is loaded in it".to_owned()));
         }
@@ -165,7 +165,18 @@ impl Door {
     }
 
     pub(super) fn bytes(&self, name: &CStr) -> Result<Vec<u8>, Errno> {
-        all(self.file(name)?)
+        all(self.file(name)?, Vec::new())
+    }
+
+    /// Arguments and environment, which the kernel gives in one piece where there is room: if some is left, that was all.
+    fn words(&self, name: &CStr) -> Result<Vec<u8>, Errno> {
+        let file = self.file(name)?;
+        let mut bytes = Vec::with_capacity(PIECE);
+        match read(&file, spare_capacity(&mut bytes)) {
+            Ok(length) if length < PIECE => Ok(bytes),
+            Ok(_) | Err(Errno::INTR) => all(file, bytes),
+            Err(why) => Err(why),
+        }
     }
 
     /// Where one of its links leads.
@@ -295,8 +306,10 @@ impl Door {
         let walked = self.each_descriptor(|fds, name| {
             let file = statat(fds, name, AtFlags::empty())?;
             if (file.st_dev, file.st_ino) == (device, inode) {
-                found |=
-                    locks::is_alone(&all(openat(&told, name, READ, Mode::empty())?)?, self.of.pid);
+                found |= locks::is_alone(
+                    &all(openat(&told, name, READ, Mode::empty())?, Vec::new())?,
+                    self.of.pid,
+                );
             }
             Ok(())
         });
@@ -334,9 +347,8 @@ impl Door {
     }
 }
 
-/// All that a file of the kernel's says.
-fn all(file: OwnedFd) -> Result<Vec<u8>, Errno> {
-    let mut bytes = Vec::new();
+/// All that a file of the kernel's says, behind what was read of it.
+pub(super) fn all(file: OwnedFd, mut bytes: Vec<u8>) -> Result<Vec<u8>, Errno> {
     loop {
         bytes.reserve(PIECE);
         match read(&file, spare_capacity(&mut bytes)) {

@@ -9,8 +9,10 @@ use rustix::{
     io::Errno,
 };
 use std::{
+    ffi::CString,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 /// Nobody works deeper.
@@ -56,10 +58,11 @@ impl Door {
     }
 }
 
-/// It lives in our namespace of mounts.
+/// It lives in our namespace of mounts, which stays the same as long as we live.
 fn sees_ours(door: &Door) -> bool {
+    static OURS: OnceLock<Option<CString>> = OnceLock::new();
     let theirs = readlinkat(&door.dir, "ns/mnt", Vec::new()).ok();
-    theirs == readlinkat(CWD, "/proc/self/ns/mnt", Vec::new()).ok()
+    theirs == *OURS.get_or_init(|| readlinkat(CWD, "/proc/self/ns/mnt", Vec::new()).ok())
 }
 
 /// A directory, for a process that may see it under another name.
