@@ -385,6 +385,10 @@ pub trait Agent: Sync {
     fn find_near(&self, host: &dyn Host, store: &Path, id: &str) -> Vec<Stub> {
         self.find(host, store, id, None)
     }
+    /// The same as far as a process that works there would keep it, where names tell that.
+    fn find_at(&self, host: &dyn Host, store: &Path, id: &str, _cwd: &Path) -> Vec<Stub> {
+        self.find_near(host, store, id)
+    }
     /// A file of this name is a session's, wherever it lies.
     fn is_its_file(&self, _name: &str) -> bool {
         false

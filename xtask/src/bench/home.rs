@@ -15,7 +15,7 @@ use std::{
 };
 
 /// A new one makes every home that is kept be written anew.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Recent sessions stay inside a window of seven days for so long.
 const KEEPS: u64 = 4 * 24 * 3_600_000;
 const MARKER: &str = "bench.json";

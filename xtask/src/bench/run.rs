@@ -29,6 +29,8 @@ use std::{
 
 /// How often the two homes take turns.
 const TURNS: usize = 6;
+/// How long nobody asks before one who asks alone.
+const PAUSE: Duration = Duration::from_millis(200);
 /// In folders that were changed a moment ago more is looked at; most sessions that live began longer ago.
 const SETTLES: Duration = Duration::from_secs(5);
 
@@ -163,8 +165,30 @@ impl Bench {
             let verdict = report::verdict(&[(Some(started as f64), Some(1.0))]);
             paper.say(format!("\n`list` starts {} programs: {verdict}.", started.max(1) - 1));
         }
+        self.alone(paper, home)?;
         totals::run(self, paper, home, (&live, bytes))?;
         daemon::run(self, paper, home)
+    }
+
+    /// `list` as a prompt or a status bar asks for it: now and then. Some of what the kernel is asked costs much more then.
+    fn alone(&self, paper: &mut Paper, home: &Home) -> Outcome<()> {
+        let walk = Subject::new(&self.programs.walk, home);
+        let subjects = [walk, self.subject(home, &["list"])];
+        let mut costs = [Costs::default(), Costs::default()];
+        for _ in 0..self.patience.rounds {
+            for (subject, costs) in subjects.iter().zip(&mut costs) {
+                thread::sleep(PAUSE);
+                costs.add(subject.run()?);
+            }
+        }
+        let [walk, list] = costs;
+        paper.say(format!(
+            "\n`list` after a pause of {PAUSE:?}: {:.2} ms, {:.2} × hello + walk after the same pause ({:.2} ms).",
+            list.wall(),
+            list.times(&walk),
+            walk.wall()
+        ));
+        Ok(())
     }
 
     /// What is there, and what agentctl finds of it.

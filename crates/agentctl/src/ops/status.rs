@@ -12,7 +12,7 @@ use agentctl_core::{
     text::one_line,
     wire::{OneSession, Problem, SCHEMA, Session},
 };
-use std::{io, path::PathBuf};
+use std::{collections::BTreeSet, io, path::PathBuf};
 
 /// Length of a full id of any agent known so far.
 const FULL: usize = 36;
@@ -189,7 +189,7 @@ fn meant<'h>(here: &'h Here, text: &str, among: Among) -> Result<(Name, Vec<Surv
 }
 
 /// The one agent that has a file which is called after this id, and those that call no file so and may have it loaded: a
-/// process of theirs is there, and a record of this id, or a store that does not say.
+/// process of theirs is there, and where that works a record of this id, or a store that does not say.
 fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
     let (host, env) = (here.host(), observe::environment());
     let has = |agent: &&'static dyn Agent| {
@@ -204,8 +204,19 @@ fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
         host.entries(store).is_err_and(|why| why.kind() != io::ErrorKind::NotFound)
     };
     let may_have = |agent: &&'static dyn Agent| {
-        let may_live = !agent.card().names_files && Survey::may_live(*agent, table);
-        may_live && (has(agent) || agent.stores(&env).iter().any(is_closed))
+        if agent.card().names_files || !Survey::may_live(*agent, table) {
+            return false;
+        }
+        let live = table.processes.iter().filter(|one| !one.zombie && agent.may_be(&one.comm));
+        let dirs: BTreeSet<_> = live.map(|one| host.cwd(&table.key(one)).ok()).collect();
+        let has_at = |dir: &Option<PathBuf>| match dir {
+            Some(dir) => agent
+                .stores(&env)
+                .iter()
+                .any(|store| !agent.find_at(host, store, id, dir).is_empty()),
+            None => has(agent),
+        };
+        dirs.iter().any(has_at) || agent.stores(&env).iter().any(is_closed)
     };
     let others = agents::ALL.iter().copied().filter(may_have);
     Some([first].into_iter().chain(others).collect())

@@ -117,6 +117,10 @@ impl Agent for Pi {
         store::find(host, store, id, cwd)
     }
 
+    fn find_at(&self, host: &dyn Host, store: &Path, id: &str, cwd: &Path) -> Vec<Stub> {
+        store::find_at(host, store, id, cwd)
+    }
+
     fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         transcript::read(host, stub)
     }

@@ -114,15 +114,25 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
     if let Some(stub) = usual.stubs.into_iter().find(works_there) {
         return vec![stub];
     }
-    // A name that tells no id is looked into.
-    let may_be = |name: &str| self::id(name).is_none_or(|own| own == id);
-    let mut stubs = wanted(host, store, &may_be, &|_| true).unwrap_or_default().stubs;
-    stubs.retain(|stub| stub.id == id);
+    let mut stubs = called(host, store, id, &|_| true);
     stubs.sort_by_key(|stub| Reverse(stub.updated));
     match stubs.iter().position(|stub| cwd.is_some() && works_there(stub)) {
         Some(at) => vec![stubs.swap_remove(at)],
         None => stubs,
     }
+}
+
+/// Those of this id that a process which works there can have made.
+pub(super) fn find_at(host: &dyn Host, store: &Path, id: &str, cwd: &Path) -> Vec<Stub> {
+    called(host, store, id, &|folder| is_of(folder, cwd) != Some(false))
+}
+
+/// Those of this id in wanted folders. A name that tells no id is looked into.
+fn called(host: &dyn Host, store: &Path, id: &str, folders: &dyn Fn(&str) -> bool) -> Vec<Stub> {
+    let may_be = |name: &str| self::id(name).is_none_or(|own| own == id);
+    let mut stubs = wanted(host, store, &may_be, folders).unwrap_or_default().stubs;
+    stubs.retain(|stub| stub.id == id);
+    stubs
 }
 
 /// The folder of a directory. Lossy: other directories may share it.
