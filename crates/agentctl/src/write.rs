@@ -144,14 +144,10 @@ impl Room {
     /// What was written into it, under the name of a draft.
     #[cfg(target_os = "linux")]
     fn draft(self, path: &Path, text: &[u8]) -> io::Result<PathBuf> {
-        use rustix::fs::{AtFlags, CWD, linkat};
-        use std::os::fd::AsRawFd;
         let mut file = self.0.ok_or(io::ErrorKind::NotFound)?;
         file.write_all(text).and_then(|()| file.set_len(text.len() as u64))?;
         file.sync_all()?;
-        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let named = |draft: &Path| Ok(linkat(CWD, &*own, CWD, draft, AtFlags::SYMLINK_FOLLOW)?);
-        first_free(path, named).map(|(draft, ())| draft)
+        named(&file, path)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -167,27 +163,88 @@ impl Room {
 fn nameless(dir: &Path) -> io::Result<File> {
     use std::io::Seek;
     const BLOCK: usize = 4096;
-    let flags = i32::try_from(OFlags::TMPFILE.bits()).expect("flags are small");
-    let mut file = OpenOptions::new().write(true).mode(0o600).custom_flags(flags).open(dir)?;
+    let mut file = unnamed(dir)?;
     file.write_all(&[b' '; BLOCK])?;
     file.rewind()?;
     Ok(file)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn nameless(_: &Path) -> io::Result<File> {
+fn nameless(dir: &Path) -> io::Result<File> {
+    unnamed(dir)
+}
+
+/// A file without a name, which goes with its process.
+#[cfg(target_os = "linux")]
+fn unnamed(dir: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::TMPFILE.bits()).expect("flags are small");
+    OpenOptions::new().write(true).mode(0o600).custom_flags(flags).open(dir)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Writes a file as a whole, for what may be lost without harm: a crash of the machine may leave any bytes.
-pub(crate) fn lightly(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let (draft, mut file) = draft_of(path)?;
-    let written = parts.iter().try_for_each(|part| file.write_all(part));
-    let written = written.and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
+/// Gives it the name of a draft beside that file.
+#[cfg(target_os = "linux")]
+fn named(file: &File, path: &Path) -> io::Result<PathBuf> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd;
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let make = |draft: &Path| Ok(linkat(CWD, &*own, CWD, draft, AtFlags::SYMLINK_FOLLOW)?);
+    first_free(path, make).map(|(draft, ())| draft)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn named(_: &File, _: &Path) -> io::Result<PathBuf> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A file that is written piece by piece, for what may be lost without harm: a crash of the machine may leave any bytes. Whoever is
+/// killed before its end leaves nothing, where the file system has files without names.
+#[derive(Debug)]
+pub(crate) struct Growing {
+    file: File,
+    /// Where it has a name already.
+    draft: Option<PathBuf>,
+}
+
+impl Growing {
+    /// Begins one that is to be in this place.
+    pub(crate) fn begin(path: &Path) -> io::Result<Self> {
+        if let Some(Ok(file)) = path.parent().map(unnamed) {
+            return Ok(Self { file, draft: None });
+        }
+        let (draft, file) = draft_of(path)?;
+        Ok(Self { file, draft: Some(draft) })
     }
-    written
+
+    /// Writes more of it.
+    pub(crate) fn add(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.file.write_all(piece)
+    }
+
+    /// It is whole, and takes the place of what is there.
+    pub(crate) fn end(mut self, path: &Path) -> io::Result<()> {
+        let draft = match self.draft.take() {
+            Some(draft) => draft,
+            None => named(&self.file, path)?,
+        };
+        let moved = fs::rename(&draft, path);
+        if moved.is_err() {
+            let _ = fs::remove_file(&draft); // it is of no use
+        }
+        moved
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        if let Some(draft) = &self.draft {
+            let _ = fs::remove_file(draft); // it never became whole
+        }
+    }
 }
 
 /// Removes a file, and returns once that is on the disk.
@@ -345,7 +402,8 @@ mod tests {
                     fs::rename(&link, base.join("x")) // not over what is ours already
                 });
                 let dir = base.join("x/y/z");
-                make_dir(&dir).and_then(|()| lightly(&dir.join("file"), &[b"x"]))
+                make_dir(&dir)
+                    .and_then(|()| Growing::begin(&dir.join("file"))?.end(&dir.join("file")))
             });
             made[usize::from(done.is_ok())] += 1;
             let found: Vec<_> = fs::read_dir(&outside).expect("a folder").flatten().collect();

@@ -92,6 +92,8 @@ pub struct Original<'a> {
     pub beside: Vec<Option<Stat>>,
     /// Every list asks for it: it is kept apart from history.
     pub live: bool,
+    /// Only what a table shows is wanted back: not its last words, nor its prompt where it has a title.
+    pub brief: bool,
 }
 
 /// Nothing goes by a path. What cannot be looked at may be there.

@@ -5,7 +5,7 @@ use crate::{
     proof::{Rule, Source},
     wire::{Because, Session, StateName, Status},
 };
-use std::{borrow::Cow, cmp::Reverse, collections::HashMap, path::PathBuf};
+use std::{cmp::Reverse, path::PathBuf};
 
 /// What a person or a script asked for by a state or a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,29 +256,42 @@ pub fn choose(name: &Name, sessions: Vec<Session>) -> Choice {
 
 /// How much of each id must be shown to tell it from the others, at least `short` characters. Names are
 /// read without regard to case, and so are they told apart here.
-pub fn shortest<'a>(ids: &[&'a str], short: impl Fn(usize) -> usize) -> Vec<usize> {
+pub fn shortest(ids: &[&str], short: impl Fn(usize) -> usize) -> Vec<usize> {
+    // By its beginning first, as a number: most differ there.
+    let mut order: Vec<(u64, usize)> =
+        ids.iter().enumerate().map(|(at, id)| (beginning(id), at)).collect();
+    order.sort_unstable_by(|a, b| {
+        let by_letters = || lower(ids[a.1]).cmp(lower(ids[b.1]));
+        a.0.cmp(&b.0).then_with(by_letters).then_with(|| ids[a.1].cmp(ids[b.1]))
+    });
+    let mut lengths = vec![0; ids.len()];
     // The same id twice is one: nothing tells them apart but the directory.
-    let lower = |id: &&'a str| match id.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        true => Cow::Owned(id.to_ascii_lowercase()),
-        false => Cow::Borrowed(*id),
-    };
-    let mut order: Vec<(Cow<'a, str>, &str)> = ids.iter().map(|id| (lower(id), *id)).collect();
-    order.sort();
-    order.dedup();
-    let mut needed: HashMap<&str, usize> = HashMap::new();
-    for pair in order.windows(2) {
-        let (a, b) = (&pair[0].0, &pair[1].0);
-        let alike = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-        for (_, id) in pair {
-            let known = needed.entry(id).or_default();
-            *known = (*known).max(alike + 1);
+    let mut groups = order.chunk_by(|a, b| ids[a.1] == ids[b.1]).peekable();
+    let mut before = 0;
+    while let Some(group) = groups.next() {
+        let after = groups.peek().map_or(0, |next| told_apart(ids[group[0].1], ids[next[0].1]));
+        for (_, at) in group {
+            let (length, id) = (before.max(after).max(short(*at)), ids[*at]);
+            lengths[*at] =
+                (length..id.len()).find(|at| id.is_char_boundary(*at)).unwrap_or(id.len());
         }
+        before = after;
     }
-    let whole = |(at, id): (usize, &&str)| {
-        let length = needed.get(id).copied().unwrap_or_default().max(short(at));
-        (length..id.len()).find(|&at| id.is_char_boundary(at)).unwrap_or(id.len())
-    };
-    ids.iter().enumerate().map(whole).collect()
+    lengths
+}
+
+fn lower(id: &str) -> impl Iterator<Item = u8> {
+    id.bytes().map(|byte| byte.to_ascii_lowercase())
+}
+
+/// As many as this of their characters tell two ids apart.
+fn told_apart(a: &str, b: &str) -> usize {
+    lower(a).zip(lower(b)).take_while(|(a, b)| a == b).count() + 1
+}
+
+/// Its first eight characters in the order of ids; what is shorter comes first.
+fn beginning(id: &str) -> u64 {
+    lower(id).chain(std::iter::repeat(0)).take(8).fold(0, |all, byte| all << 8 | u64::from(byte))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! Only what a reader made of one file's bytes is here, never what state a session is in; the whole folder
 //! may be deleted at any moment. See `docs/decisions/0011-record-cache.md`.
 
+mod draft;
+mod record;
 mod shard;
 
 use crate::{places, read, write};
@@ -11,8 +13,9 @@ use agentctl_core::{
     evidence::Record,
     host::{Before, Counting, Looked, Original, Stat},
 };
+use draft::{Draft, Fresh};
 use jiff::{SignedDuration, Timestamp};
-use shard::{Fresh, MOST, Shard};
+use shard::{Found, MOST, Shard};
 use std::{
     cell::RefCell,
     fs,
@@ -31,12 +34,8 @@ const LIVE_MOST: usize = 256 << 10;
 /// A file that was touched so shortly before the look may be written to again under the same date: file systems
 /// date by clocks that stand still for a while, some for two seconds.
 const RACY: SignedDuration = SignedDuration::from_secs(3);
-/// More than this waits for no other record of its file: all of a long history would be held twice.
-const HELD: usize = 128 << 10;
 /// Of a stamp: device and number, by which a file is known.
 const IDENTITY: usize = 16;
-/// The length of a text that there is none of.
-const NO_TEXT: u32 = u32::MAX;
 /// Nobody writes one file for so long.
 const LEFT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -47,15 +46,8 @@ pub(super) struct Kept {
     began: Timestamp,
     dir: Option<PathBuf>,
     shards: [OnceLock<Shard>; SHARDS + 1],
-    waiting: [Mutex<Waiting>; SHARDS + 1],
+    drafts: [Mutex<Option<Draft>>; SHARDS + 1],
     may_write: OnceLock<bool>,
-}
-
-/// What waits to be written, and how much that is.
-#[derive(Debug, Default)]
-struct Waiting {
-    fresh: Vec<Fresh>,
-    size: usize,
 }
 
 impl Kept {
@@ -66,15 +58,24 @@ impl Kept {
 
     fn at(dir: Option<PathBuf>, began: Timestamp) -> Self {
         let shards = [const { OnceLock::new() }; SHARDS + 1];
-        let waiting = std::array::from_fn(|_| Mutex::default());
-        Self { began, dir, shards, waiting, may_write: OnceLock::new() }
+        let drafts = std::array::from_fn(|_| Mutex::default());
+        Self { began, dir, shards, drafts, may_write: OnceLock::new() }
     }
 
     /// What was read from this before.
     pub(super) fn recall(&self, original: &Original<'_>) -> Option<Record> {
         let name = name(original)?;
         let shard = self.shard(place_of(original, &name))?;
-        in_room(|room| whole(shard.record(&name, &stamp(original), room)?))
+        let (path, brief) = (&original.stub.path, original.brief);
+        in_room(|room| {
+            let found = shard.record(&name, &stamp(original), room)?;
+            let (place, record) = (found.place, record::record(found.record, path, brief)?);
+            let last = match brief {
+                true => None,
+                false => last_in(shard.rest(&place, room)?)?,
+            };
+            Some(Record { last, ..record })
+        })
     }
 
     /// Keeps what was read from this.
@@ -83,9 +84,9 @@ impl Kept {
         let Some(name) = name(original).filter(|_| all.all(|stat| self.is_settled(stat))) else {
             return;
         };
-        if let Some(record) = in_parts(record) {
-            let at = place_of(original, &name);
-            self.add(at, Fresh { name, stamp: stamp(original), record });
+        if let Some(bytes) = record::bytes(record, &original.stub.path) {
+            let (at, stamp, rest) = (place_of(original, &name), stamp(original), rest_of(record));
+            self.add(at, &Fresh { name: &name, stamp: &stamp, record: &bytes, rest: &rest });
         }
     }
 
@@ -94,7 +95,7 @@ impl Kept {
         let name = count_name(counting)?;
         let shard = self.shard(place(&name))?;
         in_room(|room| {
-            let (stamp, kept) = shard.newest(&name, room)?;
+            let Found { stamp, record: kept, .. } = shard.newest(&name, room)?;
             let own = count_stamp(counting, true);
             let same = stamp == own;
             let young = stamp == count_stamp(counting, false); // its dates alone do not tell that nothing changed
@@ -109,7 +110,7 @@ impl Kept {
     pub(super) fn keep_count(&self, counting: &Counting<'_>, count: &[u8]) {
         let Some(name) = count_name(counting) else { return };
         let stamp = count_stamp(counting, self.is_settled(&counting.stat));
-        self.add(place(&name), Fresh { name, stamp, record: count.to_vec() });
+        self.add(place(&name), &Fresh { name: &name, stamp: &stamp, record: count, rest: &[] });
     }
 
     /// Nothing was found in this before.
@@ -124,7 +125,8 @@ impl Kept {
     /// Keeps that nothing was.
     pub(super) fn keep_none(&self, (agent, path, stat): Looked<'_>) {
         if let Some(name) = none_name(agent, path).filter(|_| self.is_settled(&stat)) {
-            self.add(LIVE, Fresh { name, stamp: content(&stat), record: Vec::new() });
+            let stamp = content(&stat);
+            self.add(LIVE, &Fresh { name: &name, stamp: &stamp, record: &[], rest: &[] });
         }
     }
 
@@ -135,37 +137,32 @@ impl Kept {
         stat.touched.max(stat.modified) < settled
     }
 
-    fn add(&self, at: usize, fresh: Fresh) {
-        let mut waiting = self.waiting(at);
-        waiting.size += fresh.record.len();
-        waiting.fresh.push(fresh);
-        if waiting.size > HELD {
-            self.write(at, std::mem::take(&mut *waiting));
-        }
-    }
-
-    /// Writes down what is new. What cannot be written is read again the next time.
-    pub(super) fn put_down(&self) {
-        for at in 0..=LIVE {
-            let waiting = std::mem::take(&mut *self.waiting(at));
-            self.write(at, waiting);
-        }
-    }
-
-    fn waiting(&self, at: usize) -> MutexGuard<'_, Waiting> {
-        self.waiting[at].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Beside what is there now, which others may have written since we looked.
-    fn write(&self, at: usize, waiting: Waiting) {
-        if waiting.fresh.is_empty() || !*self.may_write.get_or_init(|| self.make_room()) {
+    /// What cannot be written is read again the next time.
+    fn add(&self, at: usize, fresh: &Fresh<'_>) {
+        if !*self.may_write.get_or_init(|| self.make_room()) {
             return;
         }
-        if let Some(path) = self.path(at) {
-            let there = Shard::open(&path).unwrap_or_default();
+        let mut draft = self.draft(at);
+        if draft.is_none() {
             let most = if at == LIVE { LIVE_MOST } else { MOST };
-            let _ = there.with(waiting.fresh, most).write(&path); // it is read again the next time
+            *draft = self.path(at).and_then(|path| Draft::begin(&path, most).ok());
         }
+        if draft.as_mut().is_some_and(|draft| draft.add(fresh).is_err()) {
+            *draft = None;
+        }
+    }
+
+    /// Puts down what is new, beside what is there now: others may have written since we looked.
+    pub(super) fn put_down(&self) {
+        for at in 0..=LIVE {
+            if let (Some(draft), Some(path)) = (self.draft(at).take(), self.path(at)) {
+                let _ = draft.end(&path); // it is read again the next time
+            }
+        }
+    }
+
+    fn draft(&self, at: usize) -> MutexGuard<'_, Option<Draft>> {
+        self.drafts[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn make_room(&self) -> bool {
@@ -178,8 +175,9 @@ impl Kept {
     }
 
     fn shard(&self, at: usize) -> Option<&Shard> {
-        let path = self.path(at)?;
-        Some(self.shards[at].get_or_init(|| Shard::open(&path).unwrap_or_default()))
+        self.dir.as_ref()?;
+        let open = || self.path(at).and_then(|path| Shard::open(&path).ok()).unwrap_or_default();
+        Some(self.shards[at].get_or_init(open))
     }
 
     fn path(&self, at: usize) -> Option<PathBuf> {
@@ -196,42 +194,18 @@ fn in_room<T>(read: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     ROOM.with_borrow_mut(read)
 }
 
-/// A record as it is kept. Its two long texts stand before the rest as they are: they are most of it, and are
-/// passed over quicker than they are read. As text its cost may come back as the number next to it.
-fn in_parts(record: &Record) -> Option<Vec<u8>> {
-    let texts = [&record.prompt, &record.last];
-    let size = texts.into_iter().flatten().map(String::len).sum::<usize>();
-    let mut kept = Vec::with_capacity(size + 512);
-    kept.extend(record.cost_usd.unwrap_or(f64::NAN).to_le_bytes());
-    for text in texts {
-        let length = text.as_ref().map_or(Some(NO_TEXT), |text| u32::try_from(text.len()).ok())?;
-        kept.extend(length.to_le_bytes());
-        kept.extend(text.as_deref().unwrap_or_default().as_bytes());
-    }
-    let rest = Record { prompt: None, last: None, ..record.clone() };
-    serde_json::to_writer(&mut kept, &rest).ok()?;
-    Some(kept)
+/// What stands behind a record: its last words, which no table shows.
+fn rest_of(record: &Record) -> Vec<u8> {
+    let text = |last: &String| [b"+", last.as_bytes()].concat();
+    record.last.as_ref().map(text).unwrap_or_default()
 }
 
-/// The same, put together again.
-fn whole(kept: &[u8]) -> Option<Record> {
-    let (cost, rest) = kept.split_first_chunk()?;
-    let (prompt, rest) = text_in(rest)?;
-    let (last, rest) = text_in(rest)?;
-    let cost_usd = Some(f64::from_le_bytes(*cost)).filter(|cost| !cost.is_nan());
-    let record: Record = serde_json::from_slice(rest).ok()?;
-    Some(Record { prompt, last, cost_usd, ..record })
-}
-
-/// A text behind its length, and what follows it.
-fn text_in(kept: &[u8]) -> Option<(Option<String>, &[u8])> {
-    let (length, rest) = kept.split_first_chunk()?;
-    match u32::from_le_bytes(*length) {
-        NO_TEXT => Some((None, rest)),
-        length => {
-            let (text, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-            Some((Some(str::from_utf8(text).ok()?.to_owned()), rest))
-        }
+/// The same, read again.
+fn last_in(rest: &[u8]) -> Option<Option<String>> {
+    match rest {
+        [] => Some(None),
+        [b'+', text @ ..] => Some(Some(str::from_utf8(text).ok()?.to_owned())),
+        _ => None,
     }
 }
 
@@ -257,16 +231,16 @@ fn name(of: &Original<'_>) -> Option<Vec<u8>> {
 
 /// All that tells one content of a file from another, and what else a reader was given.
 fn stamp(of: &Original<'_>) -> Vec<u8> {
-    let mut stamp = Vec::with_capacity(96);
-    for stat in [Some(of.stat)].iter().chain(&of.beside) {
+    let mut stamp = content(&of.stat);
+    for stat in &of.beside {
         match stat {
-            Some(stat) => stamp.extend(content(stat)),
+            Some(stat) => put_content(&mut stamp, stat),
             None => stamp.push(b'-'),
         }
     }
-    stamp.extend(of.stub.updated.as_nanosecond().to_le_bytes());
-    stamp.extend(of.stub.title.as_ref().map_or(&b"-"[..], |_| b"+"));
-    stamp.extend(of.stub.title.as_deref().unwrap_or_default().as_bytes());
+    put_moment(&mut stamp, of.stub.updated);
+    stamp.push(if of.stub.title.is_some() { b'+' } else { b'-' });
+    stamp.extend_from_slice(of.stub.title.as_deref().unwrap_or_default().as_bytes());
     stamp
 }
 
@@ -287,11 +261,23 @@ fn count_stamp(of: &Counting<'_>, settled: bool) -> Vec<u8> {
     stamp
 }
 
-/// What tells one file from another comes first, then its length.
 fn content(stat: &Stat) -> Vec<u8> {
-    let numbers = [stat.identity.0, stat.identity.1, stat.size].map(u64::to_le_bytes);
-    let moments = [stat.modified, stat.touched].map(|at| at.as_nanosecond().to_le_bytes());
-    [numbers.concat(), moments.concat()].concat()
+    let mut content = Vec::with_capacity(128);
+    put_content(&mut content, stat);
+    content
+}
+
+/// What tells one file from another comes first, then its length.
+fn put_content(to: &mut Vec<u8>, stat: &Stat) {
+    for number in [stat.identity.0, stat.identity.1, stat.size] {
+        to.extend_from_slice(&number.to_le_bytes());
+    }
+    [stat.modified, stat.touched].into_iter().for_each(|at| put_moment(to, at));
+}
+
+fn put_moment(to: &mut Vec<u8>, at: Timestamp) {
+    to.extend_from_slice(&at.as_second().to_le_bytes());
+    to.extend_from_slice(&at.subsec_nanosecond().to_le_bytes());
 }
 
 fn place_of(original: &Original<'_>, name: &[u8]) -> usize {

@@ -202,11 +202,14 @@ fn looking(
         let candidates: Vec<&Candidate> = survey.candidates.iter().collect();
         let unread = Mutex::new(Vec::new());
         let sessions = observe::in_parts(&candidates, |candidate| {
-            let (session, why) = survey.session(candidate, depth);
+            let (mut session, why) = survey.session(candidate, depth);
             if let Some(why) = why {
                 unread.lock().unwrap_or_else(PoisonError::into_inner).push(Problem::from(why));
             }
-            if brief { in_brief(session) } else { session }
+            if brief {
+                cut_short(&mut session);
+            }
+            session
         });
         let unread = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
         let problems = observe::problems(&mut survey, unread);
@@ -223,7 +226,9 @@ fn gathered(here: &Here, ask: &Ask, seen: Answers<Seen>) -> (Sessions, Vec<Timed
     sessions.reserve_exact(parts.map(Vec::len).sum());
     for (found, troubles, time) in seen.found {
         times.push(time);
-        sessions.extend(found.into_iter().flatten());
+        for mut part in found {
+            sessions.append(&mut part);
+        }
         problems.extend(troubles);
     }
     join_unnamed(&mut sessions, |session| {
@@ -248,9 +253,9 @@ fn gathered(here: &Here, ask: &Ask, seen: Answers<Seen>) -> (Sessions, Vec<Timed
 }
 
 /// Without what no table shows of an ended session: there may be tens of thousands.
-fn in_brief(mut session: Session) -> Session {
+fn cut_short(session: &mut Session) {
     if session.live || session.state == StateName::Unknown {
-        return session;
+        return;
     }
     session.last = None;
     session.source = None;
@@ -258,7 +263,6 @@ fn in_brief(mut session: Session) -> Session {
     if session.title.is_some() {
         session.prompt = None;
     }
-    session
 }
 
 /// A file may have been touched without a line being written: the newest line decides.

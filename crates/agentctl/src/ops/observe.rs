@@ -8,6 +8,7 @@ use agentctl_core::{
     observe::{self, Candidate, Survey},
     wire::{Problem, Session},
 };
+use rustix::time::{ClockId, clock_gettime};
 use std::{
     collections::VecDeque,
     mem::ManuallyDrop,
@@ -19,7 +20,7 @@ use std::{
         mpsc::{self, Receiver, Sender},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// From this many sessions on, a second thread saves more than it costs.
@@ -175,6 +176,7 @@ impl<T, L: Fn(&'static dyn Agent, &Env) -> T> Queue<L, T> {
 
     /// Looks at one behind the other for as long as any waits. This thread was the one that was done last.
     fn work(&self) -> bool {
+        let _place = AtWork::begin();
         let mut last = false;
         while let Some((at, agent)) = { locked(&self.todo).pop_front() } {
             let seen = (self.look)(agent, &self.env);
@@ -212,20 +214,60 @@ fn pace<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 
     told: &Receiver<()>,
 ) -> Option<String> {
     let (mut begun, mut cores) = (1, None);
+    let (mut seen, mut spent) = (Instant::now(), spent());
     while queue.left.load(Ordering::Acquire) > 0 {
         let left = here.left().unwrap_or(Duration::MAX);
         let pace = if begun < cores.unwrap_or(2) { STEP } else { PATIENT };
         let step = if locked(&queue.todo).is_empty() { left } else { left.min(pace) };
         match told.recv_timeout(step) {
             Err(_) if step < left => {
-                begun += usize::from(begin(queue, tell));
-                cores = cores.or_else(|| thread::available_parallelism().map(usize::from).ok());
+                let cores = *cores.get_or_insert_with(processors);
+                let (passed, now) = (seen.elapsed(), self::spent());
+                // Who has all processors already gains nothing by a thread more, and each has memory of its own.
+                if now.saturating_sub(spent) * 2 < passed * (2 * cores - 1) {
+                    begun += u32::from(begin(queue, tell));
+                }
+                (seen, spent) = (Instant::now(), now);
             }
             Err(_) => return Some(format!("no answer within {:?}", here.limit())),
             Ok(()) => {}
         }
     }
     None
+}
+
+fn processors() -> u32 {
+    thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1))
+}
+
+/// The processors' time that this process has had.
+fn spent() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
+}
+
+/// Threads that look at agents, or help those that do.
+static AT_WORK: AtomicUsize = AtomicUsize::new(0);
+
+/// A place among them, for as long as this is there.
+struct AtWork;
+
+impl AtWork {
+    fn begin() -> Self {
+        AT_WORK.fetch_add(1, Ordering::AcqRel);
+        Self
+    }
+
+    /// The same, if fewer than so many are at work.
+    fn beside(most: usize) -> Option<Self> {
+        let one_more = |now: usize| (now < most).then_some(now + 1);
+        AT_WORK.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok().map(|_| Self)
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        AT_WORK.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// One more thread, if anybody waits and one can be had. It tells only that all are done: whoever waits for that is not woken
@@ -293,20 +335,31 @@ pub(super) fn in_parts<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Syn
     if threads < 2 {
         return vec![all.iter().map(work).collect()];
     }
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(WORTH_A_THREAD, Ordering::Relaxed);
-            let Some(part) = all.get(at..).filter(|part| !part.is_empty()) else { return done };
-            done.push((at, part.iter().take(WORTH_A_THREAD).map(&work).collect::<Vec<R>>()));
-        }
+    let next = Mutex::new(0);
+    let part = || {
+        let mut next = locked(&next);
+        let rest = all.get(*next..).filter(|rest| !rest.is_empty())?;
+        let (at, part) = (*next, rest.get(..WORTH_A_THREAD).unwrap_or(rest));
+        *next += part.len();
+        Some((at, part))
     };
+    let do_it = |(at, part): (usize, &[T])| (at, part.iter().map(&work).collect::<Vec<R>>());
     let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
-        let mut done = worker();
-        for other in workers {
-            done.extend(other.join().expect("a bug ends the program"));
+        let (mut helpers, mut done) = (Vec::new(), Vec::new());
+        while let Some((at, own)) = part() {
+            // Asked before each part: whoever looked at another agent may have left a processor by now.
+            let helps = helpers.len() + 1 < threads && at + own.len() < all.len();
+            if let Some(place) = helps.then(|| AtWork::beside(cores)).flatten() {
+                helpers.push(scope.spawn(|| {
+                    let _place = place;
+                    make_room();
+                    std::iter::from_fn(part).map(do_it).collect::<Vec<_>>()
+                }));
+            }
+            done.push(do_it((at, own)));
+        }
+        for helper in helpers {
+            done.extend(helper.join().expect("a bug ends the program"));
         }
         done
     });

@@ -5,7 +5,7 @@ use agentctl_core::text::is_plain;
 use std::{
     borrow::Cow,
     env,
-    io::{self, BufWriter, IsTerminal, Write},
+    io::{self, IsTerminal, Write},
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -13,10 +13,58 @@ const GAP: &str = "  ";
 /// Columns that may be cut to fit are never cut below this.
 const LEAST: usize = 12;
 
+/// So much is printed at once.
+const PIECE: usize = 32 << 10;
+
+/// Cells, row by row, in one text: there may be a hundred thousand.
+#[derive(Default)]
+pub(super) struct Rows {
+    text: String,
+    cells: Vec<Cell>,
+}
+
+/// Where it stands, and how wide it is.
+#[derive(Clone, Copy)]
+struct Cell {
+    from: usize,
+    to: usize,
+    width: usize,
+}
+
+impl Rows {
+    /// Adds the next cell.
+    pub(super) fn add(&mut self, cell: &str) {
+        let from = self.text.len();
+        self.text.push_str(cell);
+        self.cells.push(Cell { from, to: self.text.len(), width: width(cell) });
+    }
+
+    /// Adds these behind them.
+    pub(super) fn append(&mut self, more: &Self) {
+        let behind = self.text.len();
+        self.text.push_str(&more.text);
+        let moved = |cell: &Cell| Cell { from: cell.from + behind, to: cell.to + behind, ..*cell };
+        self.cells.extend(more.cells.iter().map(moved));
+    }
+
+    /// A cell, and how wide it is.
+    fn cell(&self, cell: &Cell) -> (&str, usize) {
+        (&self.text[cell.from..cell.to], cell.width)
+    }
+}
+
+impl FromIterator<Vec<String>> for Rows {
+    fn from_iter<I: IntoIterator<Item = Vec<String>>>(rows: I) -> Self {
+        let mut all = Self::default();
+        rows.into_iter().flatten().for_each(|cell| all.add(&cell));
+        all
+    }
+}
+
 /// Columns and their cells.
 pub(super) struct Table {
     pub(super) heads: Vec<&'static str>,
-    pub(super) rows: Vec<Vec<String>>,
+    pub(super) rows: Rows,
     /// Columns that are cut first where the screen is too narrow.
     pub(super) elastic: &'static [&'static str],
     /// Columns that are then left out, the first one first.
@@ -32,17 +80,25 @@ impl Table {
         painted: impl for<'c> Fn(usize, &str, Cow<'c, str>) -> Cow<'c, str>,
     ) -> io::Result<()> {
         let widths = self.fit(screen);
-        let paint = Paint::stdout();
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = io::stdout().lock();
         let mut text = String::new();
-        line(&mut text, &self.heads, &widths, |_, cell| cell);
-        writeln!(out, "{}", paint.faint(text.trim_end()))?;
-        for (number, row) in self.rows.iter().enumerate() {
-            text.clear();
-            line(&mut text, row, &widths, |at, cell| painted(number, self.heads[at], cell));
-            out.write_all(text.trim_end().as_bytes())?;
-            out.write_all(b"\n")?;
+        line(&mut text, self.heads.iter().map(|head| (*head, width(head))), &widths, |_, cell| {
+            cell
+        });
+        text = Paint::stdout().faint(text.trim_end());
+        text.push('\n');
+        for (number, row) in self.rows.cells.chunks_exact(self.heads.len()).enumerate() {
+            let begin = text.len();
+            let cells = row.iter().map(|cell| self.rows.cell(cell));
+            line(&mut text, cells, &widths, |at, cell| painted(number, self.heads[at], cell));
+            text.truncate(begin + text[begin..].trim_end().len());
+            text.push('\n');
+            if text.len() > PIECE {
+                out.write_all(text.as_bytes())?;
+                text.clear();
+            }
         }
+        out.write_all(text.as_bytes())?;
         out.flush()
     }
 
@@ -76,9 +132,13 @@ impl Table {
 
     /// The width of each column that holds every cell.
     fn widest(&self) -> Vec<usize> {
-        let cells = |at: usize| self.rows.iter().map(move |row| width(&row[at])).max();
-        let widest = |(at, head): (usize, &&str)| width(head).max(cells(at).unwrap_or(0));
-        self.heads.iter().enumerate().map(widest).collect()
+        let mut widest: Vec<usize> = self.heads.iter().map(|head| width(head)).collect();
+        for row in self.rows.cells.chunks_exact(widest.len()) {
+            for (widest, cell) in widest.iter_mut().zip(row) {
+                *widest = cell.width.max(*widest);
+            }
+        }
+        widest
     }
 
     /// The least this table can be shown in without cutting what is not meant to be cut.
@@ -93,10 +153,12 @@ impl Table {
 
     fn leave_out(&mut self, name: &str) {
         if let Some(at) = self.heads.iter().position(|head| *head == name) {
+            let (columns, mut number) = (self.heads.len(), 0);
+            self.rows.cells.retain(|_| {
+                number += 1;
+                (number - 1) % columns != at
+            });
             self.heads.remove(at);
-            for row in &mut self.rows {
-                row.remove(at);
-            }
         }
     }
 }
@@ -106,18 +168,21 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
 }
 
-/// Adds cells to a line.
-fn line<'c, C: AsRef<str>>(
+/// Adds cells to a line, each with its width.
+fn line<'c>(
     line: &mut String,
-    cells: &'c [C],
+    cells: impl Iterator<Item = (&'c str, usize)>,
     widths: &[usize],
     paint: impl Fn(usize, Cow<'c, str>) -> Cow<'c, str>,
 ) {
-    for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let cell = cut(cell.as_ref(), *width);
+    for (at, ((cell, own), width)) in cells.zip(widths).enumerate() {
+        let cell = if own <= *width { Cow::Borrowed(cell) } else { cut(cell, *width) };
         // Nothing stands behind the last one, and it may be long.
-        let is_last = at + 1 == cells.len();
-        let pad = if is_last { 0 } else { width.saturating_sub(self::width(&cell)) };
+        let pad = match cell {
+            _ if at + 1 == widths.len() => 0,
+            Cow::Borrowed(_) => width - own,
+            Cow::Owned(ref cut) => width.saturating_sub(self::width(cut)),
+        };
         if at > 0 {
             line.push_str(GAP);
         }
@@ -172,7 +237,9 @@ mod tests {
     fn a_narrow_screen_cuts_the_last_columns_and_then_leaves_some_out() {
         let table = || Table {
             heads: vec!["ID", "AGENT", "DIRECTORY", "SUBJECT"],
-            rows: vec![vec!["x".repeat(8), "a".repeat(11), "/d".repeat(30), "s".repeat(100)]],
+            rows: [vec!["x".repeat(8), "a".repeat(11), "/d".repeat(30), "s".repeat(100)]]
+                .into_iter()
+                .collect(),
             elastic: &["DIRECTORY", "SUBJECT"],
             spare: &["DIRECTORY", "UPDATED", "AGENT"],
         };

@@ -59,7 +59,7 @@ fn row(one: &Compared, name: String) -> [String; 11] {
         Some(outcome) if session.state.name() != "done" => {
             format!("{}: {}", words::state(session), short(&one_line(outcome)))
         }
-        _ => words::state(session),
+        _ => words::state(session).into_owned(),
     };
     let tokens = session
         .tokens

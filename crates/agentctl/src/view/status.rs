@@ -119,7 +119,7 @@ fn state(session: &Session) -> String {
     let why = session.reason.as_ref().or(session.outcome.as_ref()).map(|why| one_line(why));
     match why {
         Some(why) => format!("{} ({why})", words::state(session)),
-        None => words::state(session),
+        None => words::state(session).into_owned(),
     }
 }
 

@@ -1,20 +1,29 @@
 //! Sessions in columns that fit the terminal.
 
 use super::{
-    columns::{Table, screen},
+    columns::{Rows, Table, screen},
     paint::Paint,
     words,
 };
-use agentctl_core::wire::{Session, Sessions};
+use agentctl_core::{
+    text::one_line,
+    wire::{Session, Sessions},
+};
 use jiff::Timestamp;
 use std::{
     collections::{HashMap, HashSet},
+    ffi::OsStr,
     io,
+    path::Path,
+    thread,
 };
 
 /// How much of a prompt tells what a session is about where no screen cuts it, in characters: whoever reads a list there, a
 /// program or a model, need not be given pages.
 const SUBJECT: usize = 120;
+
+/// From this many sessions on, a second thread saves more than it costs.
+const WORTH_A_THREAD: usize = 2000;
 
 /// What to show.
 pub(crate) struct Columns {
@@ -33,10 +42,10 @@ pub(crate) fn sessions(found: &Sessions, columns: &Columns, now: Timestamp) -> i
     let names = words::names(&sessions);
     let screen = screen().filter(|_| !columns.wide);
     let most = if columns.wide || screen.is_some() { usize::MAX } else { SUBJECT };
-    let rows = sessions.iter().zip(&names).map(|(one, name)| row(one, name, (columns, most), now));
+    let named: Vec<(&Session, String)> = sessions.iter().copied().zip(names).collect();
     let table = Table {
         heads: heads(columns),
-        rows: rows.collect(),
+        rows: spread(&named, |part| rows(part, (columns, most), now)),
         elastic: &["DIRECTORY", "SUBJECT"],
         spare: &["DIRECTORY", "UPDATED", "AGENT", "CACHE", "COST"],
     };
@@ -50,10 +59,45 @@ pub(crate) fn sessions(found: &Sessions, columns: &Columns, now: Timestamp) -> i
     })
 }
 
+/// All rows, on a second thread where there are very many.
+fn spread<'s>(
+    all: &[(&'s Session, String)],
+    rows: impl Fn(&[(&'s Session, String)]) -> Rows + Sync,
+) -> Rows {
+    if all.len() < WORTH_A_THREAD {
+        return rows(all);
+    }
+    let (one, other) = all.split_at(all.len() / 2);
+    thread::scope(|scope| {
+        let other = scope.spawn(|| rows(other));
+        let mut rows = rows(one);
+        rows.append(&other.join().expect("a bug ends the program"));
+        rows
+    })
+}
+
+/// A row for each of these.
+fn rows(all: &[(&Session, String)], (columns, most): (&Columns, usize), now: Timestamp) -> Rows {
+    let (mut rows, mut directories) = (Rows::default(), Directories::default());
+    for (session, name) in all {
+        begin(&mut rows, session, name, (columns, now));
+        rows.add(directories.of(session.cwd.as_deref()));
+        rows.add(&subject(session, (columns, most)));
+    }
+    rows
+}
+
 /// Sub-agents stand below their parents, where both are shown; nobody is shown twice or left out.
 fn families(sessions: &[Session]) -> Vec<&Session> {
     let mut children: HashMap<&str, Vec<usize>> = HashMap::new();
-    let known: HashSet<&str> = sessions.iter().filter_map(|one| one.id.as_deref()).collect();
+    let parents: HashSet<&str> = sessions.iter().filter_map(|one| one.parent.as_deref()).collect();
+    if parents.is_empty() {
+        return sessions.iter().collect(); // most are nobody's
+    }
+    let named = |one: &Session| one.id.as_deref().is_some_and(|id| parents.contains(id));
+    let has_children: Vec<bool> = sessions.iter().map(named).collect();
+    let known = sessions.iter().zip(&has_children).filter(|(_, has)| **has);
+    let known: HashSet<&str> = known.filter_map(|(one, _)| one.id.as_deref()).collect();
     let mut roots = Vec::new();
     for (at, one) in sessions.iter().enumerate() {
         match one.parent.as_deref().filter(|id| known.contains(id)) {
@@ -71,8 +115,10 @@ fn families(sessions: &[Session]) -> Vec<&Session> {
                 continue;
             }
             ordered.push(&sessions[at]);
-            let below = sessions[at].id.as_deref().and_then(|id| children.get(id));
-            todo.extend(below.into_iter().flatten().rev());
+            if has_children[at] {
+                let below = sessions[at].id.as_deref().and_then(|id| children.get(id));
+                todo.extend(below.into_iter().flatten().rev());
+            }
         }
     }
     ordered
@@ -94,46 +140,54 @@ fn heads(columns: &Columns) -> Vec<&'static str> {
     heads
 }
 
-/// The cells of a session, and so many characters of its subject.
-fn row(
-    session: &Session,
-    name: &str,
-    (columns, most): (&Columns, usize),
-    now: Timestamp,
-) -> Vec<String> {
-    let name = match session.parent {
-        Some(_) => format!("└ {name}"),
-        None => name.to_owned(),
-    };
-    let plain = |text: Option<&str>| agentctl_core::text::one_line(text.unwrap_or("-"));
-    let mut row = vec![name, session.agent.clone(), words::state(session)];
-    if columns.wide {
-        row.push(session.pid.map_or("-".to_owned(), |pid| pid.to_string()));
-        row.push(session.kind.map_or("-", words::kind).to_owned());
-        row.push(words::age(session.started_at, now));
+/// Directories as they are shown, each worked out once: many sessions work in a few.
+#[derive(Default)]
+struct Directories<'s>(HashMap<Option<&'s OsStr>, String>);
+
+impl<'s> Directories<'s> {
+    fn of(&mut self, path: Option<&'s Path>) -> &str {
+        self.0.entry(path.map(Path::as_os_str)).or_insert_with(|| words::directory(path))
     }
-    row.push(words::age(session.updated_at, now));
+}
+
+/// The cells of a session before its directory.
+fn begin(rows: &mut Rows, session: &Session, name: &str, (columns, now): (&Columns, Timestamp)) {
+    match session.parent {
+        Some(_) => rows.add(&format!("└ {name}")),
+        None => rows.add(name),
+    }
+    rows.add(&session.agent);
+    rows.add(&words::state(session));
+    if columns.wide {
+        rows.add(&session.pid.map_or("-".to_owned(), |pid| pid.to_string()));
+        rows.add(session.kind.map_or("-", words::kind));
+        rows.add(&words::age(session.started_at, now));
+    }
+    rows.add(&words::age(session.updated_at, now));
     if columns.usage {
         let number = |pick: fn(&agentctl_core::evidence::Tokens) -> u64| {
             session.tokens.as_ref().map_or("-".to_owned(), |tokens| words::count(pick(tokens)))
         };
-        row.push(number(|tokens| tokens.input));
-        row.push(number(|tokens| tokens.output));
-        row.push(number(|tokens| tokens.cache_read.saturating_add(tokens.cache_write)));
-        row.push(session.cost_usd.map_or("-".to_owned(), |cost| format!("${cost:.2}")));
+        rows.add(&number(|tokens| tokens.input));
+        rows.add(&number(|tokens| tokens.output));
+        rows.add(&number(|tokens| tokens.cache_read.saturating_add(tokens.cache_write)));
+        rows.add(&session.cost_usd.map_or("-".to_owned(), |cost| format!("${cost:.2}")));
     }
     if columns.wide {
-        row.push(plain(session.model.as_deref()));
-        row.push(plain(session.branch.as_deref()));
+        for text in [&session.model, &session.branch] {
+            rows.add(&one_line(text.as_deref().unwrap_or("-")));
+        }
     }
-    row.push(words::directory(session.cwd.as_deref()));
+}
+
+/// Its last cell: what is the matter, or so many characters of what it is about.
+fn subject(session: &Session, (columns, most): (&Columns, usize)) -> String {
     let over = super::budgets::warning(session).filter(|_| session.live);
-    let why = session.reason.as_deref().map(agentctl_core::text::one_line);
+    let why = session.reason.as_deref().map(one_line);
     let subject = || words::headline(words::subject(session), most);
-    row.push(match (why, over) {
+    match (why, over) {
         (Some(why), _) if !columns.wide => format!("({why})"),
         (Some(why), _) | (None, Some(why)) => format!("({why}) {}", subject()),
         (None, None) => subject(),
-    });
-    row
+    }
 }

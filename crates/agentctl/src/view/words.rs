@@ -8,7 +8,7 @@ use agentctl_core::{
     wire::{Session, StateName},
 };
 use jiff::Timestamp;
-use std::{env, ffi::OsString, path::Path, sync::LazyLock};
+use std::{borrow::Cow, env, ffi::OsString, path::Path, sync::LazyLock};
 
 const FUTURE: &str = "in the future";
 
@@ -51,14 +51,14 @@ pub(super) fn moment(at: Timestamp) -> String {
 }
 
 /// The state, with what it waits for.
-pub(super) fn state(session: &Session) -> String {
+pub(super) fn state(session: &Session) -> Cow<'static, str> {
     match (session.state, session.waiting_for) {
-        (StateName::Waiting, Some(Need::Approval)) => "waiting: approval".to_owned(),
-        (StateName::Waiting, Some(Need::Answer)) => "waiting: answer".to_owned(),
-        (state, _) if session.halted => format!("{}: halted", state.name()),
+        (StateName::Waiting, Some(Need::Approval)) => "waiting: approval".into(),
+        (StateName::Waiting, Some(Need::Answer)) => "waiting: answer".into(),
+        (state, _) if session.halted => format!("{}: halted", state.name()).into(),
         (state, _) => match &session.stall {
-            Some(stall) => format!("{}: {}", state.name(), stall.doing.words()),
-            None => state.name().to_owned(),
+            Some(stall) => format!("{}: {}", state.name(), stall.doing.words()).into(),
+            None => state.name().into(),
         },
     }
 }
@@ -119,7 +119,11 @@ pub(super) fn subject(session: &Session) -> &str {
 
 /// The beginning of a text as one line of at most so many characters.
 pub(super) fn headline(text: &str, most: usize) -> String {
-    let end = |text: &str, at: usize| text.char_indices().nth(at).map_or(text.len(), |(at, _)| at);
+    let end = |text: &str, at: usize| match text.as_bytes().get(..at) {
+        None => text.len(), // it has no more characters than bytes
+        Some(bytes) if bytes.is_ascii() => at,
+        Some(_) => text.char_indices().nth(at).map_or(text.len(), |(at, _)| at),
+    };
     let text = text.trim_start();
     let near = end(text, most.saturating_mul(2)); // white space and what is hostile may be left out of it
     let mut line = one_line(&text[..near]);

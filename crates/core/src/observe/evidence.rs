@@ -17,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// How much older a file may be than a line in it: kernels date files by a clock that stands still
@@ -49,13 +50,14 @@ impl Survey<'_> {
         if asked.is_none() && oldest.is_none() && !self.is_muted(store, None) {
             return;
         }
-        let listing = match self.listing(store) {
+        let mut listing = match self.listing(store) {
             Ok(listing) => listing,
             Err(why) => {
                 self.unread = true;
                 return self.problem(store.to_owned(), why);
             }
         };
+        self.listed.retain(|(listed, _)| listed != store); // nobody asks for it later: it is taken, not copied
         self.partial |= !listing.problems.is_empty();
         for trouble in &listing.problems {
             self.problem(trouble.path.clone(), &trouble.why);
@@ -69,7 +71,12 @@ impl Survey<'_> {
             let known = since(stub.updated, asked) || since(touched, oldest) || named(stub);
             known || self.is_muted(store, Some(stub))
         };
-        let stubs: Vec<Stub> = listing.stubs.iter().filter(|stub| may_be(stub)).cloned().collect();
+        let mut stubs = match Arc::get_mut(&mut listing) {
+            Some(listing) => std::mem::take(&mut listing.stubs),
+            None => listing.stubs.clone(),
+        };
+        stubs.retain(may_be);
+        self.candidates.reserve_exact(stubs.len());
         for stub in stubs {
             let same = |c: &&mut Candidate| c.store == store && c.is_of(&stub);
             if let Some(known) = self.candidates[..claimed].iter_mut().find(same) {
@@ -120,7 +127,8 @@ impl Survey<'_> {
         let hidden = candidate.hidden.clone().or_else(|| self.late(candidate, &record));
         let unsuspected = suspects.is_empty().then(|| self.muted(candidate, &record));
         let hidden = hidden.or(unsuspected.flatten());
-        let unclaimed = candidate.id.as_deref().filter(|_| candidate.lost.is_empty());
+        let unclaimed =
+            candidate.id.as_deref().filter(|_| candidate.lost.is_empty() && !self.brief);
         let absence = unclaimed.map(|id| self.agent.absence(&candidate.store, id));
         let answered = self.answered(candidate, &record);
         Evidence {
@@ -154,12 +162,13 @@ impl Survey<'_> {
         };
         let problem = why.map(|why| Problem { agent: self.agent.card().name, path, why });
         let mut verdict = derive(&seen);
-        if self.brief && !verdict.live && !matches!(verdict.state, State::Unknown(_)) {
+        let passes = self.brief && !verdict.live && !matches!(verdict.state, State::Unknown(_));
+        if passes {
             verdict.because.clear(); // not even worded
         }
         let around = Around {
             host: self.host.machine().to_owned(),
-            source: candidate.stub.as_ref().map(|stub| stub.path.clone()),
+            source: candidate.stub.as_ref().filter(|_| !passes).map(|stub| stub.path.clone()),
             written: candidate.stub.as_ref().map(|stub| stub.updated),
             cwd: candidate.about.cwd.clone().or(candidate.started_in.clone()),
             title: candidate.about.title.clone(),
@@ -325,7 +334,8 @@ impl Survey<'_> {
             (Recall::Records, None) => self.shared_content(stub, depth),
         }?;
         let live = self.recalls == Recall::Live;
-        Some(Original { agent: self.agent.card().name, depth, stub, stat, beside, live })
+        let (agent, brief) = (self.agent.card().name, self.brief);
+        Some(Original { agent, depth, stub, stat, beside, live, brief })
     }
 
     /// What shows that a record could not be read: nothing, where it could and was not understood.

@@ -193,7 +193,7 @@ impl Session {
         let begun = record.started.or(around.started).or(first.map(derive::began));
         let updated = record.updated.or(around.written);
         let ended_at = outcome.as_ref().and(ended(&record.turn, updated));
-        let session = Self {
+        let mut session = Self {
             id,
             adapter: agent.clone(),
             agent,
@@ -239,7 +239,7 @@ impl Session {
             source: around.source,
             because: verdict.because.into_iter().map(Because::from).collect(),
         };
-        let session = Self { stall: stall::of(&session, &record.turn, now), ..session };
+        session.stall = stall::of(&session, &record.turn, now);
         match launch {
             Some(launch) => session.launched(launch, now),
             None => session,

@@ -150,7 +150,8 @@ fn a_host_that_keeps_nothing_has_nothing_of_what_it_was_given() {
     let path = Path::new("/dir/a");
     let stub = stub("a", 10);
     let (agent, depth, beside) = ("play", Depth::Glance, Vec::new());
-    let original = Original { agent, depth, stub: &stub, stat: stat(), beside, live: false };
+    let (live, brief) = (false, false);
+    let original = Original { agent, depth, stub: &stub, stat: stat(), beside, live, brief };
     let counting = Counting { agent: "play", path, stat: stat() };
     Bare.keep(&original, &Record::of(Turn::None));
     Bare.keep_count(&counting, b"1");

@@ -1,50 +1,73 @@
-//! One file of kept records: a head that says by which readers, an index with a sum over it, and entries,
-//! each with a sum of its own. Only the index is held; an entry is read when it is asked for.
+//! One file of kept records: entries, each with a sum of its own; behind them an index with a sum over it, and at the end by
+//! which readers they were made. Only the index is held; an entry is read when it is asked for.
 //!
 //! Whatever is not exactly that is as good as nothing.
 
-use crate::{read, write};
+use crate::read;
 use std::{
-    collections::HashMap,
+    cmp::Ordering,
     fs::File,
     io,
     os::unix::fs::{FileExt, MetadataExt},
     path::Path,
 };
 
-/// Every build with other readers has another head.
-const HEAD: &[u8] = concat!("agentctl records 1 ", env!("AGENTCTL_READERS"), "\n").as_bytes();
+/// Every build with other readers has another.
+pub(super) const MARK: &[u8] =
+    concat!("agentctl records 2 ", env!("AGENTCTL_READERS"), "\n").as_bytes();
 /// A file is kept shorter than this, and not read if it is longer.
 pub(super) const MOST: usize = 2 << 20;
-/// A longer record is not worth its place.
-const LONGEST: usize = 256 << 10;
-/// Behind the head: the sum of the index, and its length.
-const FRAME: usize = 16;
-/// Of an entry, in the index: the sum of its name, its own sum, where it begins, and how long it is.
-const PLACE: usize = 32;
+/// At the end: the mark, the sum of the index, and its length.
+pub(super) const FRAME: usize = MARK.len() + 16;
 /// Before an entry: the lengths of name and stamp.
-const LENGTHS: usize = 8;
+pub(super) const LENGTHS: usize = 8;
 
-/// A record that was just read.
-#[derive(Debug)]
-pub(super) struct Fresh {
-    pub(super) name: Vec<u8>,
-    pub(super) stamp: Vec<u8>,
-    pub(super) record: Vec<u8>,
-}
-
-/// Where the records of a file are, by the sums of their names.
+/// Where the records of a file are, in the order of the sums of their names.
 #[derive(Debug, Default)]
 pub(super) struct Shard {
     file: Option<File>,
-    places: HashMap<u64, Place>,
+    index: Vec<u8>,
 }
 
+/// Where an entry is. What is seldom asked for stands behind it, and is read only then.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    sum: u64,
-    at: u64,
-    length: usize,
+pub(super) struct Place {
+    /// Of its name.
+    pub(super) name: u64,
+    /// Of the entry.
+    pub(super) sum: u64,
+    pub(super) at: u64,
+    pub(super) length: u64,
+    /// Of what stands behind it.
+    pub(super) rest_sum: u64,
+    pub(super) rest: u64,
+}
+
+impl Place {
+    /// In the index.
+    pub(super) const SIZE: usize = 48;
+
+    pub(super) fn bytes(self) -> [[u8; 8]; 6] {
+        let Self { name, sum, at, length, rest_sum, rest } = self;
+        [name, sum, at, length, rest_sum, rest].map(u64::to_le_bytes)
+    }
+
+    fn of(bytes: &[u8; Self::SIZE]) -> Self {
+        let [name, sum, at, length, rest_sum, rest] = numbers(bytes);
+        Self { name, sum, at, length, rest_sum, rest }
+    }
+
+    /// How long it is with what stands behind it.
+    pub(super) fn whole(&self) -> u64 {
+        self.length.saturating_add(self.rest)
+    }
+}
+
+/// An entry under the name that was asked for.
+pub(super) struct Found<'r> {
+    pub(super) stamp: &'r [u8],
+    pub(super) record: &'r [u8],
+    pub(super) place: Place,
 }
 
 impl Shard {
@@ -52,25 +75,21 @@ impl Shard {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = read::open(path)?;
         let stat = read::is_ours(&file)?;
+        let end = stat.len().checked_sub(FRAME as u64).ok_or_else(invalid)?;
         if stat.len() > MOST as u64 || stat.mode() & 0o022 != 0 {
             return Err(invalid());
         }
-        let mut frame = [0; HEAD.len() + FRAME];
-        file.read_exact_at(&mut frame, 0)?;
-        let [said, length] = numbers(frame.strip_prefix(HEAD).ok_or_else(invalid)?)?;
-        let length = usize::try_from(length).ok().filter(|length| *length <= MOST);
-        let mut index = vec![0; length.ok_or_else(invalid)?];
-        file.read_exact_at(&mut index, frame.len() as u64)?;
-        if sum(&index) != said || index.len() % PLACE != 0 {
+        let mut frame = [0; FRAME];
+        file.read_exact_at(&mut frame, end)?;
+        let told = frame.strip_prefix(MARK).and_then(|told| told.first_chunk::<16>());
+        let [said, length] = numbers(told.ok_or_else(invalid)?);
+        let from = end.checked_sub(length).ok_or_else(invalid)?;
+        let mut index = vec![0; usize::try_from(length).map_err(|_| invalid())?];
+        file.read_exact_at(&mut index, from)?;
+        if sum(&index) != said || index.len() % Place::SIZE != 0 {
             return Err(invalid());
         }
-        let mut places = HashMap::with_capacity(index.len() / PLACE);
-        for place in index.chunks_exact(PLACE) {
-            let [name, sum, at, length] = numbers(place)?;
-            let length = usize::try_from(length).ok().filter(|length| *length <= MOST);
-            places.insert(name, Place { sum, at, length: length.ok_or_else(invalid)? });
-        }
-        Ok(Self { file: Some(file), places })
+        Ok(Self { file: Some(file), index })
     }
 
     /// The record of this name, if it was read under this stamp.
@@ -79,111 +98,63 @@ impl Shard {
         name: &[u8],
         stamp: &[u8],
         room: &'r mut Vec<u8>,
-    ) -> Option<&'r [u8]> {
-        let (own, record) = self.newest(name, room)?;
-        (own == stamp).then_some(record)
+    ) -> Option<Found<'r>> {
+        self.newest(name, room).filter(|found| found.stamp == stamp)
     }
 
-    /// The stamp and the record of this name, whatever it was read under.
-    pub(super) fn newest<'r>(
-        &self,
-        name: &[u8],
-        room: &'r mut Vec<u8>,
-    ) -> Option<(&'r [u8], &'r [u8])> {
-        let entry = self.entry(self.places.get(&sum(name))?, room)?;
+    /// The same, whatever it was read under.
+    pub(super) fn newest<'r>(&self, name: &[u8], room: &'r mut Vec<u8>) -> Option<Found<'r>> {
+        let place = self.place(sum(name))?;
+        let entry = self.part((place.at, place.length, place.sum), room)?;
         let [own, stamp] = lengths_in(entry)?;
         let rest = entry.get(LENGTHS..)?.strip_prefix(name).filter(|_| own == name.len())?;
-        rest.split_at_checked(stamp)
+        let (stamp, record) = rest.split_at_checked(stamp)?;
+        Some(Found { stamp, record, place })
+    }
+
+    /// What stands behind an entry.
+    pub(super) fn rest<'r>(&self, place: &Place, room: &'r mut Vec<u8>) -> Option<&'r [u8]> {
+        let at = place.at.checked_add(place.length)?;
+        self.part((at, place.rest, place.rest_sum), room)
     }
 
     /// Read to room that the next one is read to, too.
-    fn entry<'r>(&self, place: &Place, room: &'r mut Vec<u8>) -> Option<&'r [u8]> {
-        room.resize(room.len().max(place.length), 0);
-        let entry = &mut room[..place.length];
-        self.file.as_ref()?.read_exact_at(entry, place.at).ok()?;
-        (sum(entry) == place.sum).then_some(entry)
+    fn part<'r>(
+        &self,
+        (at, length, said): (u64, u64, u64),
+        room: &'r mut Vec<u8>,
+    ) -> Option<&'r [u8]> {
+        let length = usize::try_from(length).ok().filter(|length| *length <= MOST)?;
+        room.resize(room.len().max(length), 0);
+        let part = &mut room[..length];
+        self.file.as_ref()?.read_exact_at(part, at).ok()?;
+        (sum(part) == said).then_some(part)
     }
 
-    /// The same with these in place of what it had under their names, the last of each; where that is too
-    /// much, without some of the older ones. What is too long leaves nothing under its name: the older is
-    /// outdated anyhow.
-    pub(super) fn with(&self, fresh: Vec<Fresh>, most: usize) -> Draft {
-        let mut draft = Draft { most, ends: Vec::new(), entries: Vec::new() };
-        let places = fresh.iter().enumerate().map(|(at, one)| (sum(&one.name), at));
-        let last: HashMap<u64, usize> = places.collect();
-        for (at, Fresh { name, stamp, record }) in fresh.into_iter().enumerate() {
-            if last.get(&sum(&name)) == Some(&at) {
-                let entry = [&lengths_of(&name, &stamp), &*name, &stamp, &record].concat();
-                draft.add(sum(&name), sum(&entry), &entry);
-            }
-        }
-        let older = self.text().unwrap_or_default();
-        let mut others: Vec<(&u64, &Place)> =
-            self.places.iter().filter(|(name, _)| !last.contains_key(name)).collect();
-        others.sort_unstable_by_key(|(_, place)| place.length); // where all have no room, most have
-        for (name, place) in others {
-            let from = usize::try_from(place.at).unwrap_or(usize::MAX);
-            if let Some(entry) = older.get(from..from.saturating_add(place.length)) {
-                draft.add(*name, place.sum, entry); // whoever asks for it finds out what it is worth
-            }
-        }
-        draft
+    /// Nothing is found in an index out of order, or something else; the entry tells what it is.
+    fn place(&self, name: u64) -> Option<Place> {
+        let (places, _) = self.index.as_chunks::<{ Place::SIZE }>();
+        let by = |place: &[u8; Place::SIZE]| -> Ordering { Place::of(place).name.cmp(&name) };
+        places.binary_search_by(by).ok().map(|at| Place::of(&places[at]))
+    }
+
+    /// Where everything is.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
+        self.index.as_chunks().0.iter().map(Place::of)
     }
 
     /// All of the file, as long as it was when it was opened.
-    fn text(&self) -> Option<Vec<u8>> {
-        let end = |place: &Place| place.at.saturating_add(place.length as u64);
-        let end = self.places.values().map(end).max().unwrap_or(0).min(MOST as u64);
+    pub(super) fn text(&self) -> Option<Vec<u8>> {
+        let end = |place: Place| place.at.saturating_add(place.whole());
+        let end = self.places().map(end).max().unwrap_or(0).min(MOST as u64);
         let mut text = vec![0; usize::try_from(end).ok()?];
         self.file.as_ref()?.read_exact_at(&mut text, 0).ok()?;
         Some(text)
     }
 }
 
-/// Entries that are to become a file.
-#[derive(Debug)]
-pub(super) struct Draft {
-    /// As long as the file may be.
-    most: usize,
-    /// The sums of each name and of its entry, and where that ends.
-    ends: Vec<(u64, u64, usize)>,
-    entries: Vec<u8>,
-}
-
-impl Draft {
-    fn add(&mut self, name: u64, sum: u64, entry: &[u8]) {
-        let size = entry.len();
-        let places = (self.ends.len() + 1) * PLACE;
-        let whole = HEAD.len() + FRAME + places + self.entries.len() + size;
-        if size > LONGEST || whole > self.most {
-            return;
-        }
-        self.entries.extend_from_slice(entry);
-        self.ends.push((name, sum, self.entries.len()));
-    }
-
-    /// As a file, whole or not at all.
-    pub(super) fn write(self, path: &Path) -> io::Result<()> {
-        let before = HEAD.len() + FRAME + self.ends.len() * PLACE;
-        let mut index = Vec::with_capacity(self.ends.len() * PLACE);
-        let mut from = 0;
-        for (name, sum, end) in &self.ends {
-            for number in [*name, *sum, (before + from) as u64, (end - from) as u64] {
-                index.extend(number.to_le_bytes());
-            }
-            from = *end;
-        }
-        let frame = [sum(&index), index.len() as u64].map(u64::to_le_bytes).concat();
-        write::lightly(path, &[HEAD, &frame, &index, &self.entries])
-    }
-}
-
-fn lengths_of(name: &[u8], stamp: &[u8]) -> [u8; LENGTHS] {
-    let length = |part: &[u8]| u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes();
-    let mut lengths = [0; LENGTHS];
-    lengths[..4].copy_from_slice(&length(name));
-    lengths[4..].copy_from_slice(&length(stamp));
-    lengths
+pub(super) fn lengths_of(name: &[u8], stamp: &[u8]) -> [[u8; LENGTHS / 2]; 2] {
+    [name, stamp].map(|part| u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes())
 }
 
 fn lengths_in(entry: &[u8]) -> Option<[usize; 2]> {
@@ -194,16 +165,13 @@ fn lengths_in(entry: &[u8]) -> Option<[usize; 2]> {
     Some([length(name)?, length(stamp)?])
 }
 
-/// Numbers, one behind the other, and nothing else.
-fn numbers<const COUNT: usize>(bytes: &[u8]) -> io::Result<[u64; COUNT]> {
+/// Numbers, one behind the other.
+fn numbers<const COUNT: usize>(bytes: &[u8]) -> [u64; COUNT] {
     let mut numbers = [0; COUNT];
-    if bytes.len() != COUNT * 8 {
-        return Err(invalid());
+    for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks().0) {
+        *number = u64::from_le_bytes(*bytes);
     }
-    for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
-        *number = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    }
-    Ok(numbers)
+    numbers
 }
 
 fn invalid() -> io::Error {
@@ -211,17 +179,25 @@ fn invalid() -> io::Error {
 }
 
 /// Tells what was damaged from what was written, and names apart; not meant against somebody who may write
-/// our files.
+/// our files. Four sums side by side: each step of one waits for the step before.
 pub(super) fn sum(bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut sum = bytes.len() as u64;
-    let mut words = bytes.chunks_exact(8);
-    for word in &mut words {
-        let word = word.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
-        sum = (sum ^ word).wrapping_mul(FACTOR).rotate_left(29);
+    const LANES: usize = 4;
+    let mut sums = [bytes.len() as u64; LANES];
+    let (words, rest) = bytes.as_chunks::<8>();
+    let (rows, few) = words.as_chunks::<LANES>();
+    for row in rows {
+        for (sum, word) in sums.iter_mut().zip(row) {
+            *sum = step(*sum, u64::from_le_bytes(*word));
+        }
     }
-    for byte in words.remainder() {
-        sum = (sum ^ u64::from(*byte)).wrapping_mul(FACTOR).rotate_left(29);
-    }
+    let few = few.iter().map(|word| u64::from_le_bytes(*word));
+    let rest = rest.iter().map(|byte| u64::from(*byte));
+    let [first, others @ ..] = sums;
+    let sum = few.chain(rest).chain(others).fold(first, step);
     sum ^ sum >> 32
+}
+
+fn step(sum: u64, word: u64) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    (sum ^ word).wrapping_mul(FACTOR).rotate_left(29)
 }

@@ -3,8 +3,9 @@
 use super::*;
 use agentctl_core::{
     agent::Stub,
-    evidence::Turn,
+    evidence::{Ending, Pending, Role, Tokens, Turn},
     host::{Kind, Stat},
+    proof::Source,
 };
 
 fn moment(seconds: i64) -> Timestamp {
@@ -25,11 +26,69 @@ fn stub(path: &str) -> Stub {
 
 fn original(stub: &Stub) -> Original<'_> {
     let stat = stub.stat.expect("it was asked");
-    Original { agent: "agent", depth: Depth::Glance, stub, stat, beside: Vec::new(), live: false }
+    let (live, brief) = (false, false);
+    Original { agent: "agent", depth: Depth::Glance, stub, stat, beside: Vec::new(), live, brief }
 }
 
 fn record(prompt: &str) -> Record {
     Record { prompt: Some(prompt.to_owned()), ..Record::of(Turn::None) }
+}
+
+/// One of each kind of turn, with all that a record may say.
+pub(super) fn records() -> Vec<Record> {
+    let (path, shows) = (PathBuf::from("/a"), "shows".to_owned());
+    let (offset, without) = (7, vec!["a".to_owned(), String::new()]);
+    let line = Source::Line { path: path.clone(), offset, shows: shows.clone(), without };
+    let file = Source::File { path: "/b".into(), shows: shows.clone() };
+    let row = Source::Row { path, query: "q".to_owned(), shows };
+    let at = Timestamp::new(-5, -7).expect("a time");
+    let unless =
+        Pending::ApprovalUnless { variable: "v".to_owned(), values: vec!["1".to_owned(); 2] };
+    let pending = [Pending::Nothing, Pending::Answer, Pending::Approval, Pending::Unnamed];
+    let pending = pending.into_iter().chain([Pending::Retry("why".to_owned()), unless]);
+    let open = pending.map(|pending| Turn::Open { alive: at, pending, line: line.clone() });
+    let how = [Ending::Completed, Ending::Failed("why".to_owned()), Ending::Interrupted];
+    let lines = [line.clone(), file, row];
+    let ended = how.into_iter().zip(lines).map(|(how, line)| Turn::Ended { at, how, line });
+    let some = |text: &str| Some(text.to_owned());
+    let roles = [Role::Headless, Role::Piped, Role::Interactive, Role::Background, Role::Server];
+    let told = |(turn, role)| Record {
+        turn,
+        cwd: Some("/ü".into()),
+        branch: some("branch"),
+        model: some("model"),
+        title: some(""),
+        prompt: some("prompt\n"),
+        last: some("last"),
+        version: some("1.2"),
+        started: Some(at),
+        updated: Some(Timestamp::MAX),
+        tokens: Some(Tokens { input: 1, output: 2, cache_read: 3, cache_write: u64::MAX }),
+        cost_usd: Some(0.1 + 0.2),
+        parent: some("parent"),
+        forked_from: some("origin"),
+        made_by: Some(role),
+        archived: true,
+        gap: some("gap"),
+        elsewhere: false,
+    };
+    let all = open.chain(ended).zip(roles.into_iter().cycle()).map(told);
+    all.chain([Record::of(Turn::None)]).collect()
+}
+
+#[test]
+fn all_that_a_record_says_comes_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, record) in records().into_iter().enumerate() {
+        let dir = folder.path().join(format!("{number}"));
+        let one = stub("/a");
+        kept(&dir, 1000, &[(original(&one), record.clone())]);
+        assert_eq!(recalled(&dir, &original(&one)).as_ref(), Some(&record));
+        // In brief without what no table shows.
+        let prompt = record.prompt.clone().filter(|_| record.title.is_none());
+        let brief = Record { prompt, last: None, ..record };
+        assert_eq!(recalled(&dir, &Original { brief: true, ..original(&one) }), Some(brief));
+    }
 }
 
 /// As a command does that begins then and keeps this.
@@ -186,58 +245,69 @@ fn a_count_comes_back_for_the_same_content_and_for_more_of_it() {
     assert_eq!(told(202, Stat { touched: moment(300), ..stat }), None);
 }
 
+/// Writes these to a file, each a name and what is kept under it, and opens it again.
+pub(super) fn written(path: &Path, all: &[(&[u8], Fresh<'_>)]) -> Shard {
+    let mut draft = Draft::begin(path, MOST).expect("room");
+    for (name, fresh) in all {
+        draft.add(&Fresh { name, ..*fresh }).expect("room");
+    }
+    draft.end(path).expect("room");
+    Shard::open(path).expect("what was written can be read")
+}
+
 #[test]
 fn only_so_much_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shard");
-    let fresh = |number: usize, size: usize| Fresh {
-        name: format!("{number}").into_bytes(),
-        stamp: Vec::new(),
-        record: vec![b'x'; size],
-    };
-    let write = |fresh: Vec<Fresh>| {
-        let shard = Shard::open(&path).unwrap_or_default();
-        shard.with(fresh, MOST).write(&path).expect("room");
-        Shard::open(&path).expect("what was written can be read")
+    let room = vec![b'x'; 1 << 20];
+    let of = |size: usize| Fresh {
+        name: b"",
+        stamp: b"",
+        record: &room[..size / 2],
+        rest: &room[..size / 2],
     };
     let has = |shard: &Shard, name: &[u8]| shard.record(name, b"", &mut Vec::new()).is_some();
-    let most = (0..100).map(|number| fresh(number, 30 << 10)).collect();
-    let full = write(most);
+    let names: Vec<String> = (0..100).map(|number| format!("{number}")).collect();
+    let all: Vec<_> = names.iter().map(|name| (name.as_bytes(), of(30 << 10))).collect();
+    let full = written(&path, &all);
     let size = fs::metadata(&path).expect("a file").len();
     assert!((1 << 20..=2 << 20).contains(&size), "{size}");
     assert!(has(&full, b"0") && !has(&full, b"99"));
     // What is new comes before what is old.
-    let later = write(vec![fresh(100, 30 << 10), fresh(101, 1 << 20)]);
+    let later = written(&path, &[(b"100", of(30 << 10)), (b"101", of(1 << 20))]);
     assert!(has(&later, b"100") && !has(&later, b"101"));
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "no draft is left");
 }
 
 #[test]
 fn every_damage_is_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shard");
-    let fresh = |name: &str| Fresh {
-        name: name.as_bytes().to_vec(),
-        stamp: b"stamp".to_vec(),
-        record: b"record".to_vec(),
-    };
-    let draft = Shard::default().with(vec![fresh("one"), fresh("two")], MOST);
-    draft.write(&path).expect("room");
+    let fresh = || Fresh { name: b"", stamp: b"stamp", record: b"record", rest: b"rest" };
+    written(&path, &[(b"one", fresh()), (b"two", fresh())]);
     let whole = fs::read(&path).expect("a file");
     // What can still be read of these bytes.
     let read = |bytes: &[u8]| {
         fs::write(&path, bytes).expect("room");
         let shard = Shard::open(&path).unwrap_or_default();
-        let room = &mut Vec::new();
-        [&b"one"[..], b"two"].map(|name| shard.record(name, b"stamp", room).map(<[u8]>::to_vec))
+        [&b"one"[..], b"two"].map(|name| {
+            let room = &mut Vec::new();
+            let found = shard.record(name, b"stamp", room)?;
+            let (place, record) = (found.place, found.record.to_vec());
+            Some((record, shard.rest(&place, room).map(<[u8]>::to_vec)))
+        })
     };
-    let both = [Some(b"record".to_vec()), Some(b"record".to_vec())];
+    let one = || Some((b"record".to_vec(), Some(b"rest".to_vec())));
+    let both = [one(), one()];
     assert_eq!(read(&whole), both);
     for at in 0..whole.len() {
         let mut spoiled = whole.clone();
         spoiled[at] ^= 1;
         for found in [read(&spoiled), read(&whole[..at])] {
-            let fine = |one: &Option<Vec<u8>>| one.as_deref().is_none_or(|one| one == b"record");
-            assert!(found != both && found.iter().all(fine), "at {at}: {found:?}");
+            let fine = found.iter().flatten().all(|(record, rest)| {
+                record == b"record" && rest.as_ref().is_none_or(|rest| rest == b"rest")
+            });
+            assert!(found != both && fine, "at {at}: {found:?}");
         }
     }
 }

@@ -182,13 +182,18 @@ fn of_what_may_be_alive_a_plain_list_keeps_one_short_file() {
     same(&changed, &corpus.agree(LIST));
 }
 
-/// The sum over an index and over each entry (`host/kept/shard.rs`).
+/// The sum over an index and over each entry (`host/kept/shard.rs`): of every fourth word for itself, and then of what is left
+/// with these.
 fn sum(bytes: &[u8]) -> u64 {
     let add =
         |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    let words = bytes.chunks_exact(8);
-    let rest = words.remainder().iter().map(|byte| u64::from(*byte));
-    let sum = words.map(number).chain(rest).fold(bytes.len() as u64, add);
+    let (rows, rest) = bytes.as_chunks::<32>();
+    let column =
+        |at: usize| rows.iter().map(|row| number(&row[at..at + 8])).fold(bytes.len() as u64, add);
+    let (words, rest) = rest.as_chunks::<8>();
+    let left =
+        words.iter().map(|word| number(word)).chain(rest.iter().map(|byte| u64::from(*byte)));
+    let sum = left.chain([8, 16, 24].map(column)).fold(column(0), add);
     sum ^ sum >> 32
 }
 
@@ -196,22 +201,21 @@ fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
 }
 
-/// Has every kept record say another prompt, in a file whose sums are right: a head that ends its line, the sum and the
-/// length of the index, and in that of each entry the sum of its name, its own sum, its place and its length. In an entry
-/// the prompt stands behind the lengths of name and stamp, these two, what it cost, and its own length.
+/// Has every kept record say another prompt, in a file whose sums are right: at its end stand the index, a line that says whose it is,
+/// and the sum and the length of the index; in that of each entry the sum of its name, its own sum, its place, its length,
+/// and the sum and the length of what is behind it. In an entry the prompt stands behind the lengths of name and stamp, these two, the title
+/// with its length, and its own length.
 fn plant(path: &Path) {
     let mut bytes = fs::read(path).expect("a file");
-    let frame = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1;
-    let index = frame + 16..frame + 16 + number(&bytes[frame + 8..frame + 16]) as usize;
-    for place in index.clone().step_by(32) {
+    let frame = bytes.len() - 16;
+    let mark = b"agentctl records ";
+    let mark = bytes.windows(mark.len()).rposition(|part| part == mark).expect("a mark");
+    let index = mark - number(&bytes[frame + 8..]) as usize..mark;
+    for place in index.clone().step_by(48) {
         let [at, length] =
             [16, 24].map(|from| number(&bytes[place + from..place + from + 8]) as usize);
         let entry = &mut bytes[at..at + length];
-        let before = [0, 4].map(|from| entry[from..from + 4].try_into().expect("four bytes"));
-        let before: usize = before.map(|length| u32::from_le_bytes(length) as usize).iter().sum();
-        if let Some(first) =
-            entry.get_mut(8 + before + 8 + 4).filter(|first| first.is_ascii_alphanumeric())
-        {
+        if let Some(first) = first_of_prompt(entry).filter(|first| first.is_ascii_alphanumeric()) {
             *first = b'#';
         }
         let sum = sum(entry).to_le_bytes();
@@ -220,6 +224,14 @@ fn plant(path: &Path) {
     let sum = sum(&bytes[index]).to_le_bytes();
     bytes[frame..frame + 8].copy_from_slice(&sum);
     fs::write(path, bytes).expect("our file");
+}
+
+fn first_of_prompt(entry: &mut [u8]) -> Option<&mut u8> {
+    let length = |at: usize| Some(u32::from_le_bytes(*entry.get(at..)?.first_chunk()?));
+    let title = 8 + length(0)? as usize + length(4)? as usize;
+    let title_length = Some(length(title)?).filter(|length| *length != u32::MAX).unwrap_or(0);
+    let prompt = title + 4 + title_length as usize;
+    entry.get_mut(prompt + 4)
 }
 
 /// Else all that is said here of what was kept would be said of nothing.
