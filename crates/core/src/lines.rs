@@ -135,6 +135,28 @@ fn settled_at_end(room: &mut Vec<u8>, held: Range<usize>, size: usize) -> (usize
     (need - length, need)
 }
 
+/// Whoever walks through lines from the beginning on.
+pub trait Walker {
+    /// Where in these lines, of which each has its newline, the first one is that is to be visited; any place within it.
+    /// The lines before it are passed over.
+    fn sought(&self, lines: &[u8]) -> Option<usize>;
+    /// Takes in a line.
+    fn visit(&mut self, line: Line<'_>) -> Flow;
+}
+
+/// One who wants every line.
+struct Each<'v>(&'v mut dyn FnMut(Line<'_>) -> Flow);
+
+impl Walker for Each<'_> {
+    fn sought(&self, _: &[u8]) -> Option<usize> {
+        Some(0)
+    }
+
+    fn visit(&mut self, line: Line<'_>) -> Flow {
+        self.0(line)
+    }
+}
+
 /// Visits lines from `from` on; `from` must be the beginning of a line. Returns where the first line
 /// that has no newline yet begins, which is where to go on later.
 pub fn forward(
@@ -142,15 +164,20 @@ pub fn forward(
     from: u64,
     visit: &mut dyn FnMut(Line<'_>) -> Flow,
 ) -> io::Result<u64> {
+    walk(file, from, &mut Each(visit))
+}
+
+/// The same for those lines that are sought, and for all that are too long to hold.
+pub fn walk(file: &dyn Bytes, from: u64, walker: &mut dyn Walker) -> io::Result<u64> {
     let mut room = Room::take();
-    walk_on(file, from, &mut room.0, visit)
+    walk_on(file, from, &mut room.0, walker)
 }
 
 fn walk_on(
     file: &dyn Bytes,
     from: u64,
     room: &mut Vec<u8>,
-    visit: &mut dyn FnMut(Line<'_>) -> Flow,
+    walker: &mut dyn Walker,
 ) -> io::Result<u64> {
     let mut at = from; // of the first byte held
     let mut held = 0; // bytes at the beginning of the room, of which none is a newline
@@ -161,21 +188,17 @@ fn walk_on(
         if read == 0 {
             return Ok(at);
         }
-        let (mut start, end) = (0, held + read);
-        while let Some(cut) = memchr(b'\n', &room[held..end]) {
-            let newline = held + cut;
-            if hand(at + start as u64, &room[start..newline], visit).is_break() {
-                return Ok(at + newline as u64 + 1);
-            }
-            start = newline + 1;
-            held = start;
+        let end = held + read;
+        let whole = memrchr(b'\n', &room[held..end]).map_or(0, |cut| held + cut + 1);
+        if let Some(stop) = walk_within(at, &room[..whole], walker) {
+            return Ok(stop);
         }
-        room.copy_within(start..end, 0);
-        at += start as u64;
-        held = end - start;
+        room.copy_within(whole..end, 0);
+        at += whole as u64;
+        held = end - whole;
         if held > LIMIT {
             let Some(newline) = newline_after(file, at + held as u64)? else { return Ok(at) };
-            if visit(Line { at, body: Body::Huge(newline - at) }).is_break() {
+            if walker.visit(Line { at, body: Body::Huge(newline - at) }).is_break() {
                 return Ok(newline + 1);
             }
             at = newline + 1;
@@ -183,6 +206,22 @@ fn walk_on(
         }
         step = (step * 2).min(LAST_STEP);
     }
+}
+
+/// Visits lines that stand at `at`, each with its newline. Where one was enough, says where the next begins.
+fn walk_within(at: u64, lines: &[u8], walker: &mut dyn Walker) -> Option<u64> {
+    let mut start = 0;
+    while start < lines.len() {
+        let place = start + walker.sought(&lines[start..])?;
+        let from = memrchr(b'\n', &lines[start..place]).map_or(start, |cut| start + cut + 1);
+        let newline = place + memchr(b'\n', &lines[place..])?;
+        let visit = &mut |line: Line<'_>| walker.visit(line);
+        start = newline + 1;
+        if hand(at + from as u64, &lines[from..newline], visit).is_break() {
+            return Some(at + start as u64);
+        }
+    }
+    None
 }
 
 /// Room for lines, which the next walk of the same thread has again: thousands of files are walked one

@@ -13,7 +13,7 @@ pub(crate) use numbers::{Reader, Writer};
 use crate::{
     evidence::Tokens,
     host::{Before, Bytes, Counting, Entry, Host, Stat},
-    lines::{self, Flow, Line},
+    lines::{self, Flow, Line, Walker},
 };
 use std::{
     hash::{DefaultHasher, Hasher},
@@ -30,6 +30,10 @@ pub(crate) trait Count: Default {
     /// Takes in the next line. False where what is kept of earlier lines is not enough for that, and all have to
     /// be counted anew; never said by one that has seen all lines itself.
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool;
+    /// Where in these lines the first one is that may count; what it passes over would be taken in without a trace.
+    fn sought(&self, _: &[u8]) -> Option<usize> {
+        Some(0)
+    }
     /// Writes down what the next lines are added to.
     fn write(&self, to: &mut Writer);
     /// What was written down.
@@ -84,7 +88,9 @@ impl<'a> Tally<'a> {
             None => walk(&*file, 0, C::default())?.unwrap_or_default(),
         };
         if let (Some(counting), Some(ends)) = (&counting, ends) {
-            let place = Place { mark, print: print(&*file, mark)? };
+            // Nearly every count ends with its file, of which that is known, and is compared below.
+            let print = if mark == ends.size { ends.print } else { print(&*file, mark)? };
+            let place = Place { mark, print };
             // Behind the print: of what was written anew since, the count is one thing and the print another.
             let now = self.host.stat(path);
             if now.is_ok_and(|now| has_only_grown(&counting.stat, &now)) && ends.stand(&*file)? {
@@ -147,16 +153,31 @@ fn later<C: Count>(file: &dyn Bytes, kept: &[u8]) -> io::Result<Option<(u64, C)>
     }
 }
 
-fn walk<C: Count>(file: &dyn Bytes, from: u64, mut count: C) -> io::Result<Option<(u64, C)>> {
-    let mut goes_on = true;
-    let mark = lines::forward(file, from, &mut |line| {
-        goes_on = count.take(file, &line);
-        match goes_on {
+fn walk<C: Count>(file: &dyn Bytes, from: u64, count: C) -> io::Result<Option<(u64, C)>> {
+    let mut walk = Walk { file, count, goes_on: true };
+    let mark = lines::walk(file, from, &mut walk)?;
+    Ok(walk.goes_on.then_some((mark, walk.count)))
+}
+
+/// A count on its way through a file.
+struct Walk<'f, C> {
+    file: &'f dyn Bytes,
+    count: C,
+    goes_on: bool,
+}
+
+impl<C: Count> Walker for Walk<'_, C> {
+    fn sought(&self, lines: &[u8]) -> Option<usize> {
+        self.count.sought(lines)
+    }
+
+    fn visit(&mut self, line: Line<'_>) -> Flow {
+        self.goes_on = self.count.take(self.file, &line);
+        match self.goes_on {
             true => Flow::Continue(()),
             false => Flow::Break(()),
         }
-    })?;
-    Ok(goes_on.then_some((mark, count)))
+    }
 }
 
 /// Where a count ended, and what stood before that.

@@ -77,6 +77,7 @@ impl Disk {
     }
 }
 
+/// A file up to the length that it had when it was opened: where it ends is known, and not asked for.
 struct Opened {
     file: File,
     size: u64,
@@ -88,7 +89,9 @@ impl Bytes for Opened {
     }
 
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
-        let mut done = 0;
+        let left = usize::try_from(self.size.saturating_sub(at)).unwrap_or(usize::MAX);
+        let (mut done, most) = (0, buf.len().min(left));
+        let buf = &mut buf[..most];
         while done < buf.len() {
             match self.file.read_at(&mut buf[done..], at + done as u64) {
                 Ok(0) => break,

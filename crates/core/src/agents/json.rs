@@ -1,5 +1,10 @@
 //! Foreign JSON read leniently: a field that is absent or of another type is `None`, never an error.
 
+mod part;
+mod skim;
+
+pub(super) use part::Part;
+
 use crate::{
     host::Bytes,
     lines::{self, Body, Flow, Line, Span},
@@ -92,26 +97,55 @@ pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
 
 /// The picked fields of a line, where nothing else of it is wanted. What [`line()`] mends, or cannot
 /// hold, is read as it does.
-pub(super) fn parts(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) -> Value {
+pub(super) fn parts<'l>(file: &dyn Bytes, line: &Line<'l>, picks: &'static [Pick]) -> Part<'l> {
     let light = match line.body {
         Body::Huge(_) => Value::Null,
-        Body::Whole(bytes) => {
-            let mut reader = serde_json::Deserializer::from_slice(bytes);
-            Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
-        }
+        Body::Whole(bytes) => match skim::skim(bytes, picks) {
+            Some((found, _)) => return found,
+            None => {
+                let mut reader = serde_json::Deserializer::from_slice(bytes);
+                Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
+            }
+        },
     };
-    match light.is_object() {
-        true => light,
-        false => self::line(file, line, picks),
-    }
+    let found = if light.is_object() { light } else { self::line(file, line, picks) };
+    Part::of(found, picks)
 }
 
 /// The same of a whole line, where the rest of it is passed over and not even kept for a moment. `Null`
 /// where it is no object, or not all of one.
 pub(super) fn light(line: &[u8], picks: &'static [Pick]) -> Value {
+    if let Some(value) = sound(line, picks) {
+        return value;
+    }
     let mut reader = serde_json::Deserializer::from_slice(line);
     let value = Picked::of(picks).deserialize(&mut reader).unwrap_or_default();
     if reader.end().is_ok() { value } else { Value::Null }
+}
+
+/// The picked fields of a line that is plainly an object, and of which [`object`] makes one.
+pub(super) fn sound(line: &[u8], picks: &'static [Pick]) -> Option<Value> {
+    let (found, rest) = skim::skim(line, picks)?;
+    rest.iter().all(|byte| *byte == b' ').then(|| found.value())
+}
+
+/// The picked fields of what [`object`] takes for one; it may have others too.
+pub(super) fn some_of(line: &[u8], picks: &'static [Pick]) -> Value {
+    sound(line, picks).unwrap_or_else(|| object(line))
+}
+
+/// The picked fields of what [`line()`] reads, which may have others too; of what cannot be held these few.
+pub(super) fn read(
+    file: &dyn Bytes,
+    line: &Line<'_>,
+    picks: &'static [Pick],
+    few: &'static [Pick],
+) -> Value {
+    let light = match line.body {
+        Body::Huge(_) => None,
+        Body::Whole(bytes) => sound(bytes, picks),
+    };
+    light.unwrap_or_else(|| self::line(file, line, few))
 }
 
 /// The picked fields of a line where it can be held and is sound, else these few as [`line()`] reads them.
@@ -133,7 +167,11 @@ pub(super) fn line(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) ->
     match line.body {
         Body::Huge(size) => picked(Span::new(file, line.at, size), picks),
         Body::Whole(bytes) => match object(bytes) {
-            Value::Null => picked(bytes, picks), // nested too deep, perhaps
+            Value::Null => {
+                let mut reader = serde_json::Deserializer::from_slice(bytes);
+                // Nested too deep, perhaps.
+                Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
+            }
             whole => whole,
         },
     }
@@ -298,9 +336,16 @@ impl Word {
     }
 
     fn is_in(&self, bytes: &[u8]) -> bool {
+        self.place(bytes).is_some()
+    }
+
+    /// Where the first line is that may hold it: any place within.
+    pub(super) fn place(&self, lines: &[u8]) -> Option<usize> {
+        let plain = self.plain.find(lines);
+        let before = &lines[..plain.unwrap_or(lines.len())];
         let letter =
-            |at: usize| bytes.get(at + 4).is_some_and(|digit| (b'2'..b'8').contains(digit));
-        self.plain.find(bytes).is_some() || self.escape.find_iter(bytes).any(letter)
+            |at: &usize| before.get(at + 4).is_some_and(|digit| (b'2'..b'8').contains(digit));
+        self.escape.find_iter(before).find(letter).or(plain)
     }
 
     /// The same of a stream. Of what cannot be read its reader will say why.
@@ -408,13 +453,13 @@ mod tests {
             (br#"{"usage":{"n":9},"b"#, Value::Null),
             (br#"["usage"]"#, Value::Null),
             // Only what is mended can be read.
-            (br#"{"a":"\ud83d","\ud83d":1}"#, json!({"a": "\u{fffd}", "\u{fffd}": 1})),
+            (br#"{"a":"\ud83d","\ud83d":1}"#, json!({"a": "\u{fffd}"})),
         ];
         let word = Word::new("\"usage\"");
         for (bytes, picked) in lines {
             let line = Line { at: 0, body: Body::Whole(bytes) };
             let text = String::from_utf8_lossy(bytes);
-            assert_eq!(parts(&Vec::new(), &line, PICKS), picked, "{text}");
+            assert_eq!(parts(&Vec::new(), &line, PICKS).value(), picked, "{text}");
             assert!(word.is_in(bytes) || picked.get("usage").is_none(), "{text}");
         }
         assert!(!word.is_in(br#"{"a":"\u001b[1m usage"}"#));

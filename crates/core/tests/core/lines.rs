@@ -3,7 +3,7 @@
 use crate::some;
 use agentctl_core::{
     host::Bytes,
-    lines::{Body, Flow, LIMIT, Line, Span, back, forward, head},
+    lines::{Body, Flow, LIMIT, Line, Span, Walker, back, forward, head, walk},
 };
 use proptest::prelude::*;
 use std::{
@@ -40,6 +40,28 @@ impl Bytes for Growing {
 }
 
 type Seen = (u64, u64, Option<Vec<u8>>);
+
+/// Seeks lines that have this byte, at most so many.
+struct Seeking {
+    byte: u8,
+    found: Vec<Seen>,
+    most: usize,
+}
+
+impl Walker for Seeking {
+    fn sought(&self, lines: &[u8]) -> Option<usize> {
+        assert_eq!(lines.last(), Some(&b'\n'), "each has its newline");
+        lines.iter().position(|byte| *byte == self.byte)
+    }
+
+    fn visit(&mut self, line: Line<'_>) -> Flow {
+        self.found.push(seen(&line));
+        match self.found.len() < self.most {
+            true => Flow::Continue(()),
+            false => Flow::Break(()),
+        }
+    }
+}
 
 fn seen(line: &Line<'_>) -> Seen {
     let held = match line.body {
@@ -156,6 +178,32 @@ proptest! {
             false
         }).expect("memory can be read");
         prop_assert!(first == all[..all.len().min(2)]);
+    }
+
+    /// Whoever seeks some lines is given these, and those that are too long to hold; he ends where one ends who is given all.
+    #[test]
+    fn those_that_are_sought_are_visited(file in file(), byte in 11..=255u8, most in 1..9usize) {
+        let mut seeking = Seeking { byte, found: Vec::new(), most: usize::MAX };
+        let mut at = 0;
+        for _ in 0..50 {
+            at = walk(&file, at, &mut seeking).expect("memory can be read");
+        }
+        let whole = match file.grows {
+            0 => upto_newline(&file.bytes[..file.opened]),
+            _ => upto_newline(&file.bytes),
+        };
+        prop_assert_eq!(at, whole as u64);
+        let mut all = plain(&file.bytes[..whole]);
+        all.retain(|(_, _, held)| held.as_ref().is_none_or(|held| held.contains(&byte)));
+        let is_told = |(_, _, held): &Seen| held.is_some();
+        let told = |found: &[Seen]| found.iter().filter(|one| is_told(one)).cloned().collect::<Vec<_>>();
+        prop_assert!(told(&seeking.found) == told(&all));
+
+        let bytes = file.bytes[..whole].to_vec();
+        let mut few = Seeking { byte, found: Vec::new(), most };
+        let stopped = walk(&bytes, 0, &mut few).expect("memory can be read");
+        let end = few.found.get(most - 1).map(|(at, size, _)| at + size + 1);
+        prop_assert_eq!(stopped, end.unwrap_or(whole as u64));
     }
 
     #[test]

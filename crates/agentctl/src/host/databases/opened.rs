@@ -70,7 +70,7 @@ struct Seen {
     db: Mark,
     /// What is written first goes here, if there is anything.
     log: Option<Mark>,
-    /// The log has an index.
+    /// There is a log, and it has an index.
     is_indexed: bool,
     /// What was there before a change that is not complete.
     journal: Option<Mark>,
@@ -82,10 +82,11 @@ impl Seen {
         if !file.is_file() {
             return Err(io::Error::other("not a regular file"));
         }
+        let log = filled(&beside(db, "-wal"))?;
         Ok(Self {
             db: Mark::of(&file),
-            log: filled(&beside(db, "-wal"))?,
-            is_indexed: metadata(&beside(db, "-shm"))?.is_some(),
+            is_indexed: log.is_some() && metadata(&beside(db, "-shm"))?.is_some(),
+            log,
             journal: filled(&beside(db, "-journal"))?,
         })
     }

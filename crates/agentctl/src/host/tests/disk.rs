@@ -74,6 +74,20 @@ fn only_regular_files_are_opened() {
     }
 }
 
+/// What comes later is for whoever opens it then; what is cut off is gone.
+#[test]
+fn a_file_is_as_long_as_it_was_when_it_was_opened() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("file");
+    fs::write(&path, "0123456789").expect("a file");
+    let file = Disk.open(&path).expect("a file");
+    fs::write(&path, "abcdefghijklm").expect("a longer one");
+    assert_eq!((read(&*file, 100, 8), read(&*file, 100, 10)), ("ij".to_owned(), String::new()));
+    assert_eq!(read(&*Disk.open(&path).expect("a file"), 100, 8), "ijklm");
+    fs::write(&path, "xyz").expect("a shorter one");
+    assert_eq!((file.size(), read(&*file, 100, 1)), (10, "yz".to_owned()));
+}
+
 fn read(file: &dyn Bytes, length: usize, at: u64) -> String {
     let mut bytes = vec![0; length];
     let read = file.read_at(&mut bytes, at).expect("a read");

@@ -3,7 +3,7 @@
 use super::{store, transcript};
 use crate::{
     agent::Stub,
-    agents::json,
+    agents::json::{self, Pick},
     host::{Bytes, Host},
     lines::{self, Body, Flow, Line},
     tally::{Reader, Writer},
@@ -31,7 +31,7 @@ impl Copying {
     /// Takes in the next line.
     pub(super) fn take(&mut self, line: &Line<'_>) {
         let (false, Body::Whole(bytes)) = (self.is_over, &line.body) else { return };
-        let value = json::object(bytes);
+        let value = json::some_of(bytes, &[Pick::Field("timestamp"), Pick::Field("uuid")]);
         let Some(at) = json::time(&value, "timestamp") else { return };
         let began = *self.began.get_or_insert(at); // when it began is the first moment written down
         let Some(uuid) = json::string(&value, "uuid") else { return };
@@ -40,6 +40,11 @@ impl Copying {
             let first = self.copied.take().map_or_else(|| uuid.clone(), |copied| copied.first);
             self.copied = Some(Copied { first, last: uuid, at });
         }
+    }
+
+    /// No line that follows tells anything.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// What was copied.

@@ -204,9 +204,9 @@ impl<'a> Tail<'a> {
     /// Once the turn is settled, only lines that tell what is still missing are worth parsing.
     fn is_dull(&self, line: &[u8]) -> bool {
         let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        let names = self.title.is_none() && has("-title\"");
-        let says = (self.model.is_none() || self.last.is_none()) && has("\"assistant\"");
-        self.is_settled() && !names && !says
+        let names = || self.title.is_none() && has("-title\"");
+        let says = || (self.model.is_none() || self.last.is_none()) && has("\"assistant\"");
+        self.is_settled() && !names() && !says()
     }
 
     /// All that an older line tells is known, or found in it without taking it apart: most lines near the end are such, and

@@ -5,13 +5,12 @@
 use super::fork::{Copied, Copying};
 use crate::{
     agent::Stub,
-    agents::json::{self, Pick, Word},
+    agents::json::{self, Part, Pick, Word},
     evidence::Tokens,
     host::Bytes,
     lines::Line,
     tally::{self, Count, Family, Messages, Reader, Tally, Writer},
 };
-use serde_json::Value;
 use std::{io, sync::LazyLock};
 
 static COUNTED: &[Pick] = &[Pick::Within(
@@ -31,6 +30,9 @@ static COUNTED: &[Pick] = &[Pick::Within(
     ],
 )];
 
+/// Without it a line counts nothing.
+static USAGE: LazyLock<Word> = LazyLock::new(|| Word::new("\"usage\""));
+
 /// What is counted of a transcript.
 #[derive(Default)]
 struct Counted {
@@ -45,6 +47,10 @@ impl Count for Counted {
             Some((id, tokens)) => self.messages.add(id, tokens),
             None => true,
         }
+    }
+
+    fn sought(&self, lines: &[u8]) -> Option<usize> {
+        if self.copying.is_over() { USAGE.place(lines) } else { Some(0) }
     }
 
     fn write(&self, to: &mut Writer) {
@@ -76,19 +82,18 @@ pub(super) fn counted(tally: &Tally<'_>, stub: &Stub) -> (io::Result<Tokens>, Op
 
 /// The message of a line, and what it has used so far. Most lines have none, and are not parsed.
 fn message(file: &dyn Bytes, line: &Line<'_>) -> Option<(String, Tokens)> {
-    static USAGE: LazyLock<Word> = LazyLock::new(|| Word::new("\"usage\""));
     let counted = USAGE.may_be_in(file, line).then(|| json::parts(file, line, COUNTED))?;
-    let message = &counted["message"];
-    let made_up = json::text(message, "model") == Some("<synthetic>");
-    let id = json::string(message, "id").filter(|_| !made_up)?;
-    Some((id, used(&message["usage"])))
+    let message = counted.get("message");
+    let made_up = message.text("model") == Some("<synthetic>");
+    let id = message.string("id").filter(|_| !made_up)?;
+    Some((id, used(message.get("usage"))))
 }
 
-fn used(usage: &Value) -> Tokens {
+fn used(usage: &Part<'_>) -> Tokens {
     Tokens {
-        input: json::count(usage, "input_tokens"),
-        output: json::count(usage, "output_tokens"),
-        cache_read: json::count(usage, "cache_read_input_tokens"),
-        cache_write: json::count(usage, "cache_creation_input_tokens"),
+        input: usage.count("input_tokens"),
+        output: usage.count("output_tokens"),
+        cache_read: usage.count("cache_read_input_tokens"),
+        cache_write: usage.count("cache_creation_input_tokens"),
     }
 }

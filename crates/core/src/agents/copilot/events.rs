@@ -27,7 +27,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let mut tail = Tail::default();
     let place = |line: &Line<'_>| Place { stub, offset: line.at };
     lines::back(&*file, &mut |line| {
-        tail.older(&json::line(&*file, &line, DECISIVE), &place(&line));
+        tail.older(&json::read(&*file, &line, READ, DECISIVE), &place(&line));
         match tail.is_full() {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -38,11 +38,34 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     let Workspace { cwd, name: title, branch } = told.unwrap_or_default();
     let mut record = Record { cwd, title, branch, elsewhere, ..tail.record() };
     lines::head(&*file, HEAD, &mut |line| {
-        begin(&mut record, &json::line(&*file, line, DECISIVE));
+        begin(&mut record, &json::read(&*file, line, READ, DECISIVE));
         record.prompt.is_some()
     })?;
     Ok(record)
 }
+
+/// All that is read of an event.
+static READ: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("id"),
+    Pick::Field("timestamp"),
+    Pick::Field("agentId"),
+    Pick::Within(
+        "data",
+        &[
+            Pick::Field("model"),
+            Pick::Field("content"),
+            Pick::Field("message"),
+            Pick::Field("requestId"),
+            Pick::Field("toolCallId"),
+            Pick::Field("toolName"),
+            Pick::Field("startTime"),
+            Pick::Field("copilotVersion"),
+            Pick::Each("toolRequests", &[]),
+            Pick::Within("context", &[Pick::Field("cwd")]),
+        ],
+    ),
+];
 
 /// What is read of an event that is too long to hold, such as a long text or result.
 static DECISIVE: &[Pick] = &[
@@ -94,6 +117,9 @@ fn begin(record: &mut Record, event: &Value) {
     }
 }
 
+/// Without it a line counts nothing.
+static RECORD: LazyLock<Word> = LazyLock::new(|| Word::new("\"session.usage_record\""));
+
 /// Every call of a model, sub-agents' too. Copilot's input counts what came from the cache, ours does
 /// not (decision 0003).
 #[derive(Default)]
@@ -101,22 +127,25 @@ pub(super) struct Billed(pub(super) Tokens);
 
 impl Count for Billed {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        static RECORD: LazyLock<Word> = LazyLock::new(|| Word::new("\"session.usage_record\""));
         if !RECORD.may_be_in(file, line) {
             return true;
         }
         let event = json::parts(file, line, BILLED);
-        if json::text(&event, "type") == Some("session.usage_record") {
-            let usage = &event["data"]["usage"];
-            let cached = json::count(usage, "cacheReadTokens");
+        if event.text("type") == Some("session.usage_record") {
+            let usage = event.get("data").get("usage");
+            let cached = usage.count("cacheReadTokens");
             self.0 = self.0.plus(Tokens {
-                input: json::count(usage, "inputTokens").saturating_sub(cached),
-                output: json::count(usage, "outputTokens"),
+                input: usage.count("inputTokens").saturating_sub(cached),
+                output: usage.count("outputTokens"),
                 cache_read: cached,
-                cache_write: json::count(usage, "cacheWriteTokens"),
+                cache_write: usage.count("cacheWriteTokens"),
             });
         }
         true
+    }
+
+    fn sought(&self, lines: &[u8]) -> Option<usize> {
+        RECORD.place(lines)
     }
 
     fn write(&self, to: &mut Writer) {

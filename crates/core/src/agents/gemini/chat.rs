@@ -45,11 +45,31 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         ..Record::of(tail.newest.unwrap_or(Turn::None))
     };
     lines::head(&*file, HEAD, &mut |line| {
-        begin(&mut record, &json::line(&*file, line, DECISIVE));
+        begin(&mut record, &json::read(&*file, line, READ, DECISIVE));
         record.prompt.is_some()
     })?;
     Ok(record)
 }
+
+/// All that is read of a line.
+static READ: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("id"),
+    Pick::Field("timestamp"),
+    Pick::Field("startTime"),
+    Pick::Field("model"),
+    Pick::Field("toolCalls"),
+    Pick::Field("$rewindTo"),
+    Pick::Each("content", &[Pick::Field("text")]),
+    Pick::Within(
+        "$set",
+        &[
+            Pick::Field("sessionId"),
+            Pick::Field("summary"),
+            Pick::Each("messages", &[Pick::Field("id")]),
+        ],
+    ),
+];
 
 /// What is read of a line that is too long to hold: whose it is, and when.
 static DECISIVE: &[Pick] = &[
@@ -98,7 +118,7 @@ struct Tail {
 impl Tail {
     /// Takes in the next older line.
     fn older(&mut self, stub: &Stub, file: &dyn Bytes, line: &Line<'_>) {
-        let value = json::line(file, line, DECISIVE);
+        let value = json::read(file, line, READ, DECISIVE);
         self.updated = self.updated.or_else(|| json::time(&value, "timestamp"));
         if let Some(set) = value.get("$set") {
             self.title = self.title.take().or_else(|| json::string(set, "summary"));

@@ -6,14 +6,13 @@ use crate::{
     agent::Stub,
     agents::{
         files::is_id,
-        json::{self, Pick, Word},
+        json::{self, Part, Pick, Word},
     },
     evidence::Tokens,
     host::{Bytes, Host},
     lines::Line,
     tally::{Count, Family, Messages, Reader, Tally, Writer},
 };
-use serde_json::Value;
 use std::{io, sync::LazyLock};
 
 static COUNTED: &[Pick] = &[
@@ -29,6 +28,9 @@ static COUNTED: &[Pick] = &[
     ),
 ];
 
+/// Without it a line counts nothing.
+static TOKENS: LazyLock<Word> = LazyLock::new(|| Word::new("\"tokens\""));
+
 /// Messages of a chat.
 #[derive(Default)]
 struct Counted(Messages);
@@ -39,6 +41,10 @@ impl Count for Counted {
             Some((id, tokens)) => self.0.add(id, tokens),
             None => true,
         }
+    }
+
+    fn sought(&self, lines: &[u8]) -> Option<usize> {
+        TOKENS.place(lines)
     }
 
     fn write(&self, to: &mut Writer) {
@@ -73,11 +79,11 @@ pub(super) fn turns(host: &dyn Host, stub: &Stub) -> io::Result<u64> {
     Ok(messages.len() as u64)
 }
 
-fn counted(usage: &Value) -> Tokens {
-    let (count, cached) = (|key| json::count(usage, key), json::count(usage, "cached"));
+fn counted(usage: &Part<'_>) -> Tokens {
+    let cached = usage.count("cached");
     Tokens {
-        input: count("input").saturating_sub(cached),
-        output: count("output").saturating_add(count("thoughts")),
+        input: usage.count("input").saturating_sub(cached),
+        output: usage.count("output").saturating_add(usage.count("thoughts")),
         cache_read: cached,
         cache_write: 0,
     }
@@ -85,8 +91,8 @@ fn counted(usage: &Value) -> Tokens {
 
 /// The message of a line. Most lines have none, and are not parsed.
 fn message(file: &dyn Bytes, line: &Line<'_>) -> Option<(String, Tokens)> {
-    static TOKENS: LazyLock<Word> = LazyLock::new(|| Word::new("\"tokens\""));
     let line = TOKENS.may_be_in(file, line).then(|| json::parts(file, line, COUNTED))?;
-    let id = json::string(&line, "id").filter(|_| line["tokens"].is_object())?;
-    Some((id, counted(&line["tokens"])))
+    let tokens = line.get("tokens");
+    let id = line.string("id").filter(|_| tokens.is_object())?;
+    Some((id, counted(tokens)))
 }

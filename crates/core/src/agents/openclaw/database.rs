@@ -4,7 +4,7 @@ use super::{
     adapter::AGENT,
     entry::Entry,
     store,
-    transcript::{GLANCED, Transcript},
+    transcript::{GLANCED, SAID, Transcript},
 };
 use crate::{
     agent::{Depth, Message, Stub},
@@ -147,7 +147,7 @@ fn first(host: &dyn Host, db: &Path, sql: &str, arg: &str) -> Option<String> {
 fn entry(row: &[Cell]) -> Option<Entry> {
     let text = |at: usize| string(row, at).filter(|text| !text.is_empty());
     let time = |at: usize| Timestamp::from_millisecond(row.get(at)?.number()?).ok();
-    let more = text(11).map(|entry| json::object(entry.as_bytes())).unwrap_or_default();
+    let more = text(11).map(|entry| json::some_of(entry.as_bytes(), MORE)).unwrap_or_default();
     Some(Entry {
         id: text(0)?,
         key: text(1),
@@ -271,11 +271,11 @@ fn each(
 
 /// An entry as far as it is counted: what a tool answered is most of a transcript, and not asked for.
 fn counted(entry: &[u8]) -> Value {
-    let light = json::light(entry, COUNTED);
+    let light = json::light(entry, RESULT);
     let role = json::text(&light["message"], "role");
     match json::text(&light, "type") == Some("message") && role == Some("toolResult") {
         true => light,
-        false => json::object(entry),
+        false => json::some_of(entry, COUNTED),
     }
 }
 
@@ -285,7 +285,8 @@ fn glanced(entry: &[u8]) -> Value {
     if light.is_object() { light } else { json::object(entry) }
 }
 
-static COUNTED: &[Pick] = &[
+/// What is looked at of what a tool answered.
+static RESULT: &[Pick] = &[
     Pick::Field("type"),
     Pick::Field("timestamp"),
     Pick::Within(
@@ -297,6 +298,31 @@ static COUNTED: &[Pick] = &[
         ],
     ),
 ];
+
+/// All that is looked at of an entry.
+static COUNTED: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("timestamp"),
+    Pick::Field("cwd"),
+    Pick::Field("modelId"),
+    Pick::Within("usage", USAGE),
+    Pick::Within(
+        "message",
+        &[
+            Pick::Field("role"),
+            Pick::Field("stopReason"),
+            Pick::Field("errorMessage"),
+            Pick::Field("durationMs"),
+            Pick::Within("openclawAbort", &[Pick::Field("aborted")]),
+            Pick::Each("content", SAID),
+            Pick::Within("usage", USAGE),
+        ],
+    ),
+];
+
+/// What is looked at of what a row holds besides its columns.
+static MORE: &[Pick] =
+    &[Pick::Field(ADMITTED), Pick::Field("lastRunError"), Pick::Field("spawnedCwd")];
 
 /// The last messages, and the number of the entry that will come next.
 pub(super) fn tail(host: &dyn Host, stub: &Stub, count: usize) -> io::Result<(Vec<Message>, u64)> {
@@ -409,77 +435,4 @@ fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    };
-
-    /// A frame of blocks that each stand for 128 KiB of one byte, in four bytes.
-    fn bomb(blocks: u32) -> Vec<u8> {
-        let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]; // no size told, a window of 128 KiB
-        for number in 0..blocks {
-            let header = (0x2_0000 << 3) | (1 << 1) | u32::from(number + 1 == blocks);
-            frame.extend(&header.to_le_bytes()[..3]);
-            frame.push(b'[');
-        }
-        frame
-    }
-
-    #[test]
-    fn a_small_entry_that_unpacks_to_gigabytes_is_cut() {
-        let small = unpack(&bomb(2)).expect("it can be unpacked");
-        assert_eq!(small.len(), 2 << 17);
-        let huge = unpack(&bomb(100_000)).expect("it can be unpacked"); // 12 GiB
-        assert_eq!(huge.len() as u64, LIMIT);
-        let wide = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff, 0, 0, 0];
-        assert_eq!(unpack(&wide), None, "a window of exabytes");
-    }
-
-    /// Entries of one token each that become others behind the first page.
-    struct Compacted {
-        rows: Mutex<Vec<i64>>,
-        then: Vec<i64>,
-        pages: AtomicUsize,
-    }
-
-    impl Tables for Compacted {
-        fn rows(&self, _: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
-            let number = |at: usize| args[at].number().expect("a number");
-            let mut rows = self.rows.lock().expect("one thread");
-            if sql.contains("count(*)") {
-                let seen: Vec<i64> = rows.iter().copied().filter(|seq| *seq <= number(1)).collect();
-                let last = seen.last().map_or(Cell::Null, |last| Cell::Number(*last));
-                let count = Cell::Number(seen.len() as i64);
-                return Ok(vec![vec![count.clone(), last, count]]);
-            }
-            let page = rows.iter().filter(|seq| (number(1) + 1..=number(2)).contains(*seq));
-            let event = r#"{"type":"message","message":{"role":"assistant","usage":{"output":1}}}"#;
-            let row = |seq: &i64| vec![Cell::Number(*seq), Cell::Text(event.into()), Cell::Null];
-            let page = page.take(number(3) as usize).map(row).collect();
-            if self.pages.fetch_add(1, Ordering::Relaxed) == 0 {
-                *rows = self.then.clone();
-            }
-            Ok(page)
-        }
-    }
-
-    fn counted_of(then: Vec<i64>) -> Option<u64> {
-        let (rows, pages) = (Mutex::new((0..150).collect()), AtomicUsize::new(0));
-        let tables = Compacted { rows, then, pages };
-        let (updated, path) = (Timestamp::UNIX_EPOCH, "/db".into());
-        let (id, touched) = ("one".to_owned(), updated);
-        let stub = Stub { id, path, updated, touched, title: None, stat: None };
-        let said = whole(&tables, &stub, &Source::Blind).expect("it rests at last");
-        said.tokens.map(|tokens| tokens.output)
-    }
-
-    #[test]
-    fn a_transcript_is_of_before_a_compaction_or_of_after_it() {
-        assert_eq!(counted_of((0..150).collect()), Some(150));
-        assert_eq!(counted_of((0..170).collect()), Some(150), "more was said since");
-        assert_eq!(counted_of((100..150).collect()), Some(50), "the old ones are gone");
-        assert_eq!(counted_of((0..20).collect()), Some(20), "the new ones are few");
-    }
-}
+mod tests;

@@ -90,7 +90,10 @@ pub(super) static GLANCED: &[Pick] = &[
             Pick::Field("errorMessage"),
             Pick::Field("durationMs"),
             Pick::Within("openclawAbort", &[Pick::Field("aborted")]),
-            Pick::Each("content", &[Pick::Field("type"), Pick::Field("text")]),
+            Pick::Each("content", SAID),
         ],
     ),
 ];
+
+/// What is looked at of each part of what was said.
+pub(super) static SAID: &[Pick] = &[Pick::Field("type"), Pick::Field("text")];

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     agent::{Depth, Stub},
-    agents::json,
+    agents::json::{self, Pick},
     host::{Cell, Host},
     proof::Source,
 };
@@ -144,34 +144,29 @@ impl Asked<'_> {
         Ok(self.rows(sql)?.iter().filter_map(|row| Some(body(row.first()?))).collect())
     }
 
-    /// The session's row, in the shape of the JSON files.
+    /// First column of each row, as a part of a message.
+    fn parts(&self, sql: &str) -> io::Result<Vec<Value>> {
+        Ok(self.rows(sql)?.iter().filter_map(|row| Some(part(row.first()?))).collect())
+    }
+
+    /// The session's row, in the shape of the JSON files. Which columns there are is asked only where some are absent.
     fn session(&self) -> io::Result<Value> {
-        let sql = "select name from pragma_table_info('session')";
-        let rows = self.host.rows(self.db, sql, &[])?;
-        let there: HashSet<&str> = rows.iter().filter_map(|row| row.first()?.text()).collect();
-        let column = |name: &'static str| if there.contains(name) { name } else { "null" };
-        let sql = format!(
-            "select json_object('directory', directory, 'title', title, 'version', version, \
-             'parentID', parent_id, 'permission', {}, 'model', {}, 'cost', {}, 'tokens', json_object('input', {}, \
-             'output', {}, 'reasoning', {}, 'cache', json_object('read', {}, 'write', {})), \
-             'time', json_object('created', time_created, 'updated', time_updated, \
-             'archived', {})) from session where id = ?1",
-            column("permission"),
-            column("model"),
-            column("cost"),
-            column("tokens_input"),
-            column("tokens_output"),
-            column("tokens_reasoning"),
-            column("tokens_cache_read"),
-            column("tokens_cache_write"),
-            column("time_archived"),
-        );
-        self.values(&sql)?.pop().ok_or_else(|| io::ErrorKind::NotFound.into())
+        let found = match self.values(&session(&|name| name)) {
+            Err(why) if why.kind() != io::ErrorKind::TimedOut => {
+                let sql = "select name from pragma_table_info('session')";
+                let rows = self.host.rows(self.db, sql, &[])?;
+                let there: HashSet<&str> =
+                    rows.iter().filter_map(|row| row.first()?.text()).collect();
+                self.values(&session(&|name| if there.contains(name) { name } else { "null" }))
+            }
+            found => found,
+        };
+        found?.pop().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Parts of the first message.
     fn first(&self) -> io::Result<Vec<Value>> {
-        self.values(
+        self.parts(
             "select data from part where message_id = (select id from message \
              where session_id = ?1 order by time_created, id limit 1) order by id",
         )
@@ -179,7 +174,7 @@ impl Asked<'_> {
 
     /// The last thing the agent said.
     fn spoken(&self) -> io::Result<Option<Value>> {
-        let spoken = self.values(&format!(
+        let spoken = self.parts(&format!(
             "select p.data from message m join part p on p.message_id = m.id \
              where m.session_id = ?1 and {} = 'assistant' and {} = 'text' and {} <> '' \
              order by m.time_created desc, m.id desc, p.id desc limit 1",
@@ -205,7 +200,7 @@ impl Asked<'_> {
         let parts = self.host.rows(self.db, parts, std::slice::from_ref(id))?;
         Ok(Some(Said {
             body: body(said),
-            parts: parts.iter().filter_map(|row| Some(body(row.first()?))).collect(),
+            parts: parts.iter().filter_map(|row| Some(part(row.first()?))).collect(),
             source: Source::Row {
                 path: self.db.to_owned(),
                 query: format!("select {decides} {}", pick(&quoted(self.id))),
@@ -264,6 +259,39 @@ fn millis(cell: &Cell) -> u64 {
 
 fn body(cell: &Cell) -> Value {
     cell.text().map(|text| json::object(text.as_bytes())).unwrap_or_default()
+}
+
+/// A part of a message, as far as [`record`] looks at it: what tools were given and have answered is long.
+fn part(cell: &Cell) -> Value {
+    cell.text().map(|text| json::some_of(text.as_bytes(), PART)).unwrap_or_default()
+}
+
+static PART: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("synthetic"),
+    Pick::Field("text"),
+    Pick::Field("tool"),
+    Pick::Within("state", &[Pick::Field("status"), Pick::Field("error"), Pick::Field("metadata")]),
+];
+
+/// Asks for a session's row, where a column goes by this name.
+fn session(column: &dyn Fn(&'static str) -> &'static str) -> String {
+    format!(
+        "select json_object('directory', directory, 'title', title, 'version', version, \
+         'parentID', parent_id, 'permission', {}, 'model', {}, 'cost', {}, 'tokens', json_object('input', {}, \
+         'output', {}, 'reasoning', {}, 'cache', json_object('read', {}, 'write', {})), \
+         'time', json_object('created', time_created, 'updated', time_updated, \
+         'archived', {})) from session where id = ?1",
+        column("permission"),
+        column("model"),
+        column("cost"),
+        column("tokens_input"),
+        column("tokens_output"),
+        column("tokens_reasoning"),
+        column("tokens_cache_read"),
+        column("tokens_cache_write"),
+        column("time_archived"),
+    )
 }
 
 /// Text as a word of SQL.

@@ -1,7 +1,7 @@
 //! What one entry of a Pi transcript says. OpenClaw keeps the same entries.
 
 use crate::{
-    agents::json::{self, Pick},
+    agents::json::{self, Part, Pick},
     evidence::{Ending, Tokens},
     text,
 };
@@ -93,6 +93,23 @@ pub(in crate::agents) static USAGE: &[Pick] = &[
     Pick::Field("cacheWrite"),
     Pick::Within("cost", &[Pick::Field("total")]),
 ];
+
+/// The same of an entry of which only that was picked.
+pub(in crate::agents) fn billed(entry: &Part<'_>) -> Option<(Tokens, f64)> {
+    let usage = match entry.text("type")? {
+        "message" => entry.get("message").get("usage"),
+        "usage" | "compaction" | "branch_summary" => entry.get("usage"),
+        _ => return None,
+    };
+    let tokens = Tokens {
+        input: usage.count("input"),
+        output: usage.count("output"),
+        cache_read: usage.count("cacheRead"),
+        cache_write: usage.count("cacheWrite"),
+    };
+    let cost = usage.get("cost").number("total").filter(|cost| cost.is_finite());
+    usage.is_object().then(|| (tokens, cost.unwrap_or(0.0)))
+}
 
 /// What an entry was billed: an answer, a tool that asks a model, a summary, or `usage` itself.
 pub(in crate::agents) fn spent(entry: &Value) -> Option<(Tokens, f64)> {

@@ -36,7 +36,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     lines::back(&*file, &mut |line| {
         let far = size - line.at > TAIL;
         if !tail.is_dull(&*file, &line) {
-            tail.older(&json::line(&*file, &line, DECISIVE), line.at);
+            tail.older(&json::read(&*file, &line, READ, DECISIVE), line.at);
         }
         match tail.settled && (far || tail.is_full()) {
             true => Flow::Break(()),
@@ -63,7 +63,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
 fn beginning(file: &dyn Bytes) -> io::Result<(Option<String>, Option<String>)> {
     let (mut prompt, mut title) = (None, None);
     lines::head(file, HEAD, &mut |line| {
-        let entry = json::line(file, line, DECISIVE);
+        let entry = json::read(file, line, READ, DECISIVE);
         let asked = entries::message(&entry).filter(|m| json::text(m, "role") == Some("user"));
         prompt = asked.and_then(|message| text::excerpt(&entries::said(message)?));
         if json::text(&entry, "type") == Some("session_info") {
@@ -84,6 +84,9 @@ fn named(path: &Path) -> Option<&str> {
     store::id(path.file_name()?.to_str()?)
 }
 
+/// Without it a line counts nothing.
+static BILL: LazyLock<Word> = LazyLock::new(|| Word::new("\"usage\""));
+
 /// All that was billed: every entry of every branch.
 #[derive(Debug, Default)]
 pub(super) struct Billed {
@@ -93,14 +96,17 @@ pub(super) struct Billed {
 
 impl Count for Billed {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        static USAGE: LazyLock<Word> = LazyLock::new(|| Word::new("\"usage\""));
         let entry = || json::parts(file, line, BILLED);
-        let billed = USAGE.may_be_in(file, line).then(|| entries::spent(&entry())).flatten();
+        let billed = BILL.may_be_in(file, line).then(|| entries::billed(&entry())).flatten();
         if let Some((tokens, dollars)) = billed {
             self.tokens = self.tokens.plus(tokens);
             self.cost_usd += dollars;
         }
         true
+    }
+
+    fn sought(&self, lines: &[u8]) -> Option<usize> {
+        BILL.place(lines)
     }
 
     fn write(&self, to: &mut Writer) {
@@ -234,6 +240,28 @@ impl<'a> Tail<'a> {
         }
     }
 }
+
+/// All that is read of an entry. What is shown or told from nothing is read as it is.
+static READ: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("id"),
+    Pick::Field("timestamp"),
+    Pick::Field("modelId"),
+    Pick::Field("name"),
+    Pick::Field("targetId"),
+    Pick::Whole("replacement"),
+    Pick::Within(
+        "message",
+        &[
+            Pick::Whole("role"),
+            Pick::Field("model"),
+            Pick::Whole("stopReason"),
+            Pick::Field("errorMessage"),
+            Pick::Field("durationMs"),
+            Pick::Each("content", &[Pick::Field("type"), Pick::Field("text")]),
+        ],
+    ),
+];
 
 /// What is read of an entry that is too long to hold: the few fields that decide.
 static DECISIVE: &[Pick] = &[
