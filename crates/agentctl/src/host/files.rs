@@ -9,9 +9,10 @@ use rustix::{
 };
 use std::{
     fs::{self, File, FileType, Metadata, OpenOptions},
-    io,
+    io::{self, Read},
     os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 /// This machine's file system, asked anew each time.
@@ -62,7 +63,7 @@ impl Files for Disk {
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let found = file.metadata()?;
         regular(&found)?;
-        Ok(Box::new(Opened { file, size: found.len() }))
+        Ok(Box::new(Opened { file, size: found.len(), whole: OnceLock::new() }))
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
@@ -77,21 +78,30 @@ impl Disk {
     }
 }
 
+/// Most records are shorter, and their readers look at most of them, at either end and in between: such a file is read once.
+const SHORT: u64 = 64 << 10;
+
 /// A file up to the length that it had when it was opened: where it ends is known, and not asked for.
 struct Opened {
     file: File,
     size: u64,
+    /// All of a short one, as it was when it was first read.
+    whole: OnceLock<Vec<u8>>,
 }
 
-impl Bytes for Opened {
-    fn size(&self) -> u64 {
-        self.size
+impl Opened {
+    fn whole(&self) -> io::Result<&[u8]> {
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        let mut whole = vec![0; usize::try_from(self.size).map_err(io::Error::other)?];
+        let read = self.fill(&mut whole, 0)?;
+        whole.truncate(read);
+        Ok(self.whole.get_or_init(|| whole))
     }
 
-    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
-        let left = usize::try_from(self.size.saturating_sub(at)).unwrap_or(usize::MAX);
-        let (mut done, most) = (0, buf.len().min(left));
-        let buf = &mut buf[..most];
+    fn fill(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        let mut done = 0;
         while done < buf.len() {
             match self.file.read_at(&mut buf[done..], at + done as u64) {
                 Ok(0) => break,
@@ -101,6 +111,25 @@ impl Bytes for Opened {
             }
         }
         Ok(done)
+    }
+}
+
+impl Bytes for Opened {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        let left = usize::try_from(self.size.saturating_sub(at)).unwrap_or(usize::MAX);
+        let most = buf.len().min(left);
+        let buf = &mut buf[..most];
+        let at_once = buf.len() as u64 == self.size && self.whole.get().is_none();
+        if self.size > SHORT || buf.is_empty() || at_once {
+            return self.fill(buf, at);
+        }
+        let whole = self.whole()?;
+        let from = usize::try_from(at).map_or(whole.len(), |at| at.min(whole.len()));
+        (&whole[from..]).read(buf)
     }
 }
 

@@ -74,18 +74,28 @@ fn only_regular_files_are_opened() {
     }
 }
 
-/// What comes later is for whoever opens it then; what is cut off is gone.
+/// What comes later is for whoever opens it then. What is cut off is gone from a long one; a short one is read once.
 #[test]
 fn a_file_is_as_long_as_it_was_when_it_was_opened() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("file");
-    fs::write(&path, "0123456789").expect("a file");
-    let file = Disk.open(&path).expect("a file");
-    fs::write(&path, "abcdefghijklm").expect("a longer one");
-    assert_eq!((read(&*file, 100, 8), read(&*file, 100, 10)), ("ij".to_owned(), String::new()));
-    assert_eq!(read(&*Disk.open(&path).expect("a file"), 100, 8), "ijklm");
-    fs::write(&path, "xyz").expect("a shorter one");
-    assert_eq!((file.size(), read(&*file, 100, 1)), (10, "yz".to_owned()));
+    for length in [10, 100_000] {
+        let text = |letter: &str, length: usize| letter.repeat(length);
+        fs::write(&path, text("a", length)).expect("a file");
+        let (file, unread) = (Disk.open(&path).expect("a file"), Disk.open(&path).expect("a file"));
+        assert_eq!(read(&*file, 3, 1), "aaa");
+        fs::write(&path, text("b", length + 3)).expect("a longer one");
+        let (end, behind) = (length as u64 - 2, length as u64);
+        let old = if length == 10 { "aa" } else { "bb" };
+        assert_eq!((read(&*file, 100, end), read(&*file, 100, behind)), (old.into(), "".into()));
+        assert_eq!(read(&*unread, 100, end), "bb");
+        assert_eq!(read(&*Disk.open(&path).expect("a file"), 100, end), "bbbbb");
+        fs::write(&path, "xyz").expect("a shorter one");
+        let left = if length == 10 { text("b", 9) } else { "yz".to_owned() };
+        assert_eq!((unread.size(), read(&*unread, 100, 1)), (length as u64, left));
+        let whole = if length == 10 { text("b", 10) } else { "xyz".to_owned() };
+        assert_eq!(read(&*unread, length, 0), whole);
+    }
 }
 
 fn read(file: &dyn Bytes, length: usize, at: u64) -> String {
