@@ -5,7 +5,7 @@ use crate::{
     proof::{Rule, Source},
     wire::{Because, Session, StateName, Status},
 };
-use std::{cmp::Reverse, path::PathBuf};
+use std::{borrow::Borrow, cmp::Reverse, path::PathBuf};
 
 /// What a person or a script asked for by a state or a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,10 +106,9 @@ pub enum Order {
 }
 
 /// Sorts sessions; what names one settles ties, so that the same sessions always stand in the same order.
-pub fn sort(sessions: &mut [Session], order: Order) {
-    let mut places: Vec<usize> = (0..sessions.len()).collect();
-    places.sort_by(|a, b| {
-        let (a, b) = (&sessions[*a], &sessions[*b]);
+pub fn sort<S: Borrow<Session>>(sessions: &mut [S], order: Order) {
+    sessions.sort_by(|a, b| {
+        let (a, b): (&Session, &Session) = (a.borrow(), b.borrow());
         let newest = || Reverse(a.updated_at).cmp(&Reverse(b.updated_at));
         let by = match order {
             Order::Attention => {
@@ -123,17 +122,6 @@ pub fn sort(sessions: &mut [Session], order: Order) {
         };
         by.then_with(newest).then_with(|| name(a).cmp(&name(b)))
     });
-    // A session is large: each is moved once, around the ring of those that take each other's places.
-    for first in 0..places.len() {
-        let mut at = first;
-        while places[at] != first {
-            let from = places[at];
-            sessions.swap(at, from);
-            places[at] = at;
-            at = from;
-        }
-        places[at] = at;
-    }
 }
 
 fn name(session: &Session) -> (&Option<String>, Option<u32>, &str, &Option<PathBuf>) {
@@ -148,9 +136,10 @@ fn attention(session: &Session) -> Reverse<Option<Reverse<StateName>>> {
 
 /// Leaves out a process that has named no session yet where one session is known to be all it may
 /// hold: that row says so already. Where `stays` says that such processes never name one, they stay.
-pub fn join_unnamed(sessions: &mut Vec<Session>, stays: impl Fn(&Session) -> bool) {
-    let held: Vec<Vec<ProcKey>> = sessions.iter().map(suspects).collect();
+pub fn join_unnamed<S: Borrow<Session>>(sessions: &mut Vec<S>, stays: impl Fn(&Session) -> bool) {
+    let held: Vec<Vec<ProcKey>> = sessions.iter().map(|one| suspects(one.borrow())).collect();
     sessions.retain(|session| {
+        let session: &Session = session.borrow();
         let unnamed = session.id.is_none() && !stays(session);
         let Some(process) = session.process.as_ref().filter(|_| unnamed) else {
             return true;

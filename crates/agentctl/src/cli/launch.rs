@@ -168,8 +168,7 @@ fn finish(here: &Here, ask: &Ask, what: &What) -> Outcome {
         }
     }
     let mut problems = if reused { Vec::new() } else { view::hooks::problems(&session) };
-    let one = std::slice::from_ref(&session);
-    let unwitnessed = if what.wait { ops::wait::unwitnessed(here, one) } else { Vec::new() };
+    let unwitnessed = if what.wait { ops::wait::unwitnessed(here, [&session]) } else { Vec::new() };
     let is_known = unwitnessed.is_empty();
     problems.extend(unwitnessed);
     if !what.json {
@@ -207,7 +206,7 @@ fn is_uncreated(session: &Session) -> bool {
 fn wait(here: &Here, names: Vec<String>) -> Result<Vec<Session>, Error> {
     let ask = ops::wait::Ask { names, until: Until::Ended, any: false, timeout: None };
     let ended = ops::wait::wait(here, &ask)?.sessions.into_iter();
-    Ok(ended.map(|session| ops::wait::settled(here, session)).collect())
+    Ok(ended.map(|session| ops::wait::settled(here, *session)).collect())
 }
 
 fn directory(here: &Here, dir: &Path, hint: &str) -> Result<PathBuf, Error> {

@@ -63,7 +63,7 @@ impl Gauges {
             let usage = usage.map(|one| (key(one), (one.tokens, one.cost_usd))).collect();
             self.counted = Some((Instant::now(), usage));
         }
-        let spent = |session: &Session| here.host().spent(session.process.as_ref()?).ok();
+        let spent = |session: &Box<Session>| here.host().spent(session.process.as_ref()?).ok();
         let spent = found.sessions.iter().map(spent).collect();
         let mut problems = found.problems;
         problems.extend(observe::lost(here.host().lost()));
@@ -76,7 +76,8 @@ impl Gauges {
             problems.push(unread(why.message));
             0
         });
-        Measured { sessions: found.sessions, spent, locks, fuses, times, problems }
+        let sessions = found.sessions.into_iter().map(|session| *session).collect();
+        Measured { sessions, spent, locks, fuses, times, problems }
     }
 }
 

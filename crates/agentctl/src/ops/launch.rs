@@ -207,7 +207,7 @@ fn placed(here: &Here, ask: &Ask, state: &Path) -> Result<Begun, Error> {
     if ask.budget.is_some() {
         let now = here.again();
         budgets::adopt(&now, state);
-        budgets::attach(&now, std::slice::from_mut(&mut session), false);
+        budgets::attach(&now, [&mut session], false);
     }
     Ok(Begun { session, reused: false, worktree })
 }

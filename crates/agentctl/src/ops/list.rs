@@ -181,7 +181,7 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
 }
 
 /// What is seen of one agent.
-type Seen = (Vec<Vec<Session>>, Vec<Problem>, Timed);
+type Seen = (Vec<Vec<Box<Session>>>, Vec<Problem>, Timed);
 
 /// How an agent is looked at for this.
 fn looking(
@@ -209,7 +209,7 @@ fn looking(
             if brief {
                 cut_short(&mut session);
             }
-            session
+            Box::new(session) // it is large, and moved by whoever gathers and sorts
         });
         let unread = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
         let problems = observe::problems(&mut survey, unread);
@@ -242,7 +242,7 @@ fn gathered(here: &Here, ask: &Ask, seen: Answers<Seen>) -> (Sessions, Vec<Timed
     sessions.retain(|session| in_scope(session, ask.history) && ask.filter.keeps(session));
     sort(&mut sessions, ask.order);
     sessions.truncate(ask.limit.unwrap_or(usize::MAX));
-    super::budgets::attach(here, &mut sessions, false);
+    super::budgets::attach(here, sessions.iter_mut().map(|session| &mut **session), false);
     let _ = here.host().launches(); // receipts are swept by whoever looks, though nothing may be there to look at
     if ask.depth == Depth::Glance {
         for session in &mut sessions {

@@ -141,7 +141,8 @@ pub(super) fn ending<T: Send + 'static>(
         (Arc::clone(&queue), Arc::clone(&only), Arc::clone(&end), chosen.clone());
     // Where no thread can be had, this one has all the time that it takes.
     let _ = thread::Builder::new().spawn(move || {
-        thread::sleep(here.left().map_or(STEP, |left| left.min(STEP)));
+        // Whoever has all the time asks for history, of which there is enough for two at once.
+        thread::sleep(here.left().map_or(Duration::ZERO, |left| left.min(STEP)));
         let (tell, told) = mpsc::channel();
         begin(&others, &tell);
         let why = pace(here, &others, &tell, &told);

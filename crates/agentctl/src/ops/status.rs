@@ -39,7 +39,7 @@ pub(crate) fn shown(here: &Here, name: &str, depth: Depth) -> Result<OneSession,
 fn one(here: &Here, name: &str, depth: Depth, among: Among) -> Result<OneSession, Error> {
     let Found { mut session, mut surveys, unread } = find(here, name, depth, among)?;
     if depth == Depth::Whole {
-        super::budgets::attach(here, std::slice::from_mut(&mut session), true);
+        super::budgets::attach(here, [&mut session], true);
     }
     let own = |survey: &Survey<'_>| {
         let mut own = unread.clone();

@@ -213,7 +213,7 @@ pub(crate) fn open(here: &Here, groups: &[String]) -> Open {
     // Idle in a server there is nothing to end.
     let rests = |session: &Session| session.shared && session.state == StateName::Idle;
     let (mut alive, rest): (Vec<_>, Vec<_>) =
-        found.sessions.into_iter().partition(|session| session.live);
+        found.sessions.into_iter().map(|session| *session).partition(|session| session.live);
     alive.retain(|session| !rests(session));
     let doubtful = rest.into_iter().filter(is_doubtful).collect();
     Open { alive, doubtful, problems: found.problems }

@@ -47,14 +47,14 @@ pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Sessions, Error> {
         let look = |name: &String| status(&seen, name, Depth::Glance);
         let found: Vec<OneSession> = names.iter().map(look).collect::<Result<_, _>>()?;
         let (sessions, problems): (Vec<_>, Vec<_>) =
-            found.into_iter().map(|one| (one.session, one.problems)).unzip();
+            found.into_iter().map(|one| (Box::new(one.session), one.problems)).unzip();
         // A new session may begin as one does that was meant.
         for (name, session) in names.iter_mut().zip(&sessions) {
             if let Some(id) = session.id.as_ref().filter(|_| !name.contains('@')) {
                 name.clone_from(id);
             }
         }
-        let is_met = |session: &Session| ask.until.is_met(session);
+        let is_met = |session: &Box<Session>| ask.until.is_met(session);
         let met = match ask.any {
             true => sessions.iter().any(is_met),
             false => sessions.iter().all(is_met),
@@ -92,9 +92,12 @@ pub(crate) fn settled(here: &Here, session: Session) -> Session {
 }
 
 /// Of sessions that have ended: how their processes did is not known, though we launched them.
-pub(crate) fn unwitnessed(here: &Here, sessions: &[Session]) -> Vec<Problem> {
+pub(crate) fn unwitnessed<'s>(
+    here: &Here,
+    sessions: impl IntoIterator<Item = &'s Session>,
+) -> Vec<Problem> {
     let until = Instant::now() + LOOK;
-    let ended = sessions.iter().filter(|session| Until::Ended.is_met(session));
+    let ended = sessions.into_iter().filter(|session| Until::Ended.is_met(session));
     ended.filter_map(|session| lost_exit(here, session, until)).collect()
 }
 
@@ -146,8 +149,8 @@ impl Until {
     }
 }
 
-fn late<'a>(missing: impl Iterator<Item = &'a Session>, timeout: Duration) -> Error {
-    let line = |session: &Session| {
+fn late<'a>(missing: impl Iterator<Item = &'a Box<Session>>, timeout: Duration) -> Error {
+    let line = |session: &Box<Session>| {
         format!("  {} is {}", session.id.as_deref().unwrap_or("it"), session.state.name())
     };
     let lines: Vec<String> = missing.map(line).collect();
@@ -156,7 +159,7 @@ fn late<'a>(missing: impl Iterator<Item = &'a Session>, timeout: Duration) -> Er
 }
 
 /// Until something that was seen changes, or the time is up.
-fn pause(sessions: &[Session], time: Duration) {
+fn pause(sessions: &[Box<Session>], time: Duration) {
     let files: Vec<_> = sessions.iter().filter_map(|session| session.source.clone()).collect();
     match Watch::new(&files) {
         Ok(watch) => {

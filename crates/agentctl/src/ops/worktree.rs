@@ -123,13 +123,13 @@ fn count(row: &mut Worktree) -> Result<(), Error> {
 }
 
 /// Sessions whose directory is in this worktree, and in none that lies deeper.
-fn at_work(sessions: &[Session], trees: &[Listed], tree: &Listed) -> Vec<AtWork> {
-    let is_in = |session: &&Session| {
+fn at_work(sessions: &[Box<Session>], trees: &[Listed], tree: &Listed) -> Vec<AtWork> {
+    let is_in = |session: &&Box<Session>| {
         let Some(cwd) = &session.cwd else { return false };
         let holding = trees.iter().filter(|other| cwd.starts_with(&other.path));
         holding.max_by_key(|other| other.path.as_os_str().len()).is_some_and(|one| one == tree)
     };
-    let told = |session: &Session| AtWork {
+    let told = |session: &Box<Session>| AtWork {
         id: session.id.clone(),
         agent: session.agent.clone(),
         state: session.state,

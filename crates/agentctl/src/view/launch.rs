@@ -139,7 +139,7 @@ pub(crate) fn started(session: &Session, bound_to: Option<&str>) -> io::Result<(
 }
 
 /// Sessions that were waited for.
-pub(crate) fn waited(sessions: &[Session]) -> io::Result<()> {
+pub(crate) fn waited<'s>(sessions: impl IntoIterator<Item = &'s Session>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for session in sessions {
         let outcome = session.outcome.as_ref().map(|how| format!(": {}", one_line(how)));

@@ -88,13 +88,13 @@ fn rows(all: &[(&Session, String)], (columns, most): (&Columns, usize), now: Tim
 }
 
 /// Sub-agents stand below their parents, where both are shown; nobody is shown twice or left out.
-fn families(sessions: &[Session]) -> Vec<&Session> {
+fn families(sessions: &[Box<Session>]) -> Vec<&Session> {
     let mut children: HashMap<&str, Vec<usize>> = HashMap::new();
     let parents: HashSet<&str> = sessions.iter().filter_map(|one| one.parent.as_deref()).collect();
     if parents.is_empty() {
-        return sessions.iter().collect(); // most are nobody's
+        return sessions.iter().map(|one| &**one).collect(); // most are nobody's
     }
-    let named = |one: &Session| one.id.as_deref().is_some_and(|id| parents.contains(id));
+    let named = |one: &Box<Session>| one.id.as_deref().is_some_and(|id| parents.contains(id));
     let has_children: Vec<bool> = sessions.iter().map(named).collect();
     let known = sessions.iter().zip(&has_children).filter(|(_, has)| **has);
     let known: HashSet<&str> = known.filter_map(|(one, _)| one.id.as_deref()).collect();
@@ -106,7 +106,7 @@ fn families(sessions: &[Session]) -> Vec<&Session> {
         }
     }
     let mut shown = vec![false; sessions.len()];
-    let mut ordered = Vec::with_capacity(sessions.len());
+    let mut ordered: Vec<&Session> = Vec::with_capacity(sessions.len());
     // Whoever is not reached from a root is in a circle of parents, and begins one.
     for root in roots.into_iter().chain(0..sessions.len()) {
         let mut todo = vec![root];

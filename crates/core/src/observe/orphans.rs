@@ -7,13 +7,14 @@ use crate::{
     receipt::{Launched, VARIABLE},
     wire::{Orphan, Session},
 };
-use std::collections::BTreeSet;
+use std::{borrow::Borrow, collections::BTreeSet};
 
 /// Processes of ended launches. `sessions` are all that live, of every agent: whoever is above or
 /// below one of them is shown with it.
-pub fn orphans(host: &dyn Host, sessions: &[Session]) -> Vec<Orphan> {
+pub fn orphans<S: Borrow<Session>>(host: &dyn Host, sessions: &[S]) -> Vec<Orphan> {
     let Ok(table) = host.table() else { return Vec::new() };
-    let live: Vec<&Session> = sessions.iter().filter(|session| session.live).collect();
+    let all = sessions.iter().map(Borrow::borrow);
+    let live: Vec<&Session> = all.filter(|session: &&Session| session.live).collect();
     let over = |launch: &Launched| {
         let key = launch.process.as_ref()?;
         let listed = live.iter().any(|session| session.launch_id.as_ref() == Some(&launch.launch));

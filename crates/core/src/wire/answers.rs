@@ -31,7 +31,7 @@ pub struct Sessions {
     /// The number of this set of shapes: 1.
     pub schema: u32,
     /// The sessions, sorted.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<Box<Session>>,
     /// Processes that launched agents left behind when they ended; in `list` of all agents only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub orphans: Vec<Orphan>,

@@ -189,8 +189,7 @@ impl<'a> Several<'a> {
 
 /// How these ended is not known.
 fn unwitnessed(here: &Here, slots: &[wire::Slot]) -> Vec<Problem> {
-    let sessions: Vec<Session> = slots.iter().filter_map(|slot| slot.session.clone()).collect();
-    ops::wait::unwitnessed(here, &sessions)
+    ops::wait::unwitnessed(here, slots.iter().filter_map(|slot| slot.session.as_ref()))
 }
 
 /// What all have in common.

@@ -109,7 +109,11 @@ fn began(session: &Session) -> Option<Timestamp> {
 }
 
 /// Adds to sessions what people allow them; with what one has used, where that is asked for.
-pub(crate) fn attach(here: &Here, sessions: &mut [Session], used: bool) {
+pub(crate) fn attach<'s>(
+    here: &Here,
+    sessions: impl IntoIterator<Item = &'s mut Session>,
+    used: bool,
+) {
     let Some(found) = places::state().and_then(|state| budgets::all(&state).ok()) else { return };
     let mut set: Vec<Budget> = found.all;
     set.retain(Budget::is_set);

@@ -256,7 +256,7 @@ impl Start<'_> {
         let found = list::list(&self.here.again(), &ask).sessions.into_iter();
         let own = |session: &Session| session.launch_id.as_ref() == Some(&self.launch);
         let mut found = found.filter(|session| own(session) && session.id.is_some());
-        found.find(|session| fits(session))
+        found.find(|session| fits(session)).map(|session| *session)
     }
 
     /// The agent ended before its session was seen alive: it may have been quick.

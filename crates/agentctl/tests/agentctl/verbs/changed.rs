@@ -4,8 +4,7 @@ use super::corpus::{Corpus, append, changed, log, many, reword, rewrite, same, s
 use crate::home::{ALL, Answer};
 use rusqlite::Connection;
 use std::{
-    fs::{self, File},
-    os::unix::fs::symlink,
+    fs,
     path::{Path, PathBuf},
     thread,
 };
@@ -155,22 +154,6 @@ fn a_database_in_which_something_runs_since_is_looked_at() {
         rewrite(&db, |bytes| put(bytes, b"timeout", b"running"));
     }
     assert!(!sessions(&corpus.agree(LIVE)).is_empty());
-}
-
-/// A session behind a link is found, also if a list came before it was there. Whether that list kept something hangs on whose
-/// locks can be told apart here: what may be kept is asked of `Kept` itself.
-#[test]
-fn a_folder_in_which_something_was_linked_since_is_looked_at() {
-    let corpus = Corpus::of(&[".copilot/session-state/"]);
-    let before = corpus.agree(LIVE);
-    assert!(sessions(&before).is_empty(), "{}", before.stdout);
-    let own = corpus.files("events.jsonl").swap_remove(0);
-    let (own, away) = (own.parent().expect("a folder"), corpus.home.path("away"));
-    fs::rename(own, &away).expect("our folder");
-    let lock = File::create(away.join("inuse.1.hold")).expect("room");
-    lock.lock().expect("nobody else's");
-    symlink(&away, own).expect("a link");
-    assert_eq!(sessions(&corpus.agree(LIVE)).len(), 1);
 }
 
 #[test]

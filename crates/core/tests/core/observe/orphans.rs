@@ -13,6 +13,8 @@ use agentctl_core::{
 };
 
 /// A process that the launch `one` started, or one of its own did.
+const NOBODY: &[Session] = &[];
+
 fn left(pid: u32, start: u64, parent: u32) -> Proc {
     let mut proc = other(pid, start).with(VARIABLE, "one");
     proc.of.parent = parent;
@@ -48,7 +50,7 @@ fn session(pid: u32, launch_id: Option<&str>) -> Session {
 
 #[test]
 fn what_carries_a_launch_that_is_over_is_an_orphan() {
-    let found = orphans(&after(vec![left(20, 100, 1), left(21, 150, 20)]), &[]);
+    let found = orphans(&after(vec![left(20, 100, 1), left(21, 150, 20)]), NOBODY);
     assert_eq!(found, [orphan(20, 100), orphan(21, 150)]);
 }
 
@@ -60,19 +62,19 @@ fn what_is_older_dead_another_s_or_without_a_launch_is_none() {
     another_s.mine = Some(false);
     let elsewhere = other(24, 150).with(VARIABLE, "two");
     let procs = vec![left(20, 99, 1), other(21, 150), dead, another_s, elsewhere];
-    assert_eq!(orphans(&after(procs), &[]), []);
+    assert_eq!(orphans(&after(procs), NOBODY), []);
 }
 
 #[test]
 fn a_launch_that_lives_or_was_of_another_boot_has_no_orphans() {
     let lives = after(vec![runs(7, 100, &["run"]), left(20, 150, 7)]);
-    assert_eq!(orphans(&lives, &[]), []);
+    assert_eq!(orphans(&lives, NOBODY), []);
     let mut before = after(vec![left(20, 150, 1)]);
     before.launches[0].process.as_mut().expect("a process").boot = "before".into();
-    assert_eq!(orphans(&before, &[]), []);
+    assert_eq!(orphans(&before, NOBODY), []);
     let mut blind = after(vec![left(20, 150, 1)]);
     blind.table = Err(CannotTell("no processes".into()));
-    assert_eq!(orphans(&blind, &[]), []);
+    assert_eq!(orphans(&blind, NOBODY), []);
 }
 
 #[test]
@@ -83,7 +85,7 @@ fn whoever_has_a_live_session_is_shown_with_that_and_so_is_its_kin() {
     below.of.comm = "make".into();
     let machine = after([procs, vec![below]].concat());
     let all = [20, 21, 22, 23].map(|pid| orphan(pid, 150));
-    assert_eq!(orphans(&machine, &[])[..4], all);
+    assert_eq!(orphans(&machine, NOBODY)[..4], all);
     assert_eq!(orphans(&machine, &[session(22, None)]), [orphan(23, 150)]);
     let ended = Session { live: false, ..session(22, None) };
     assert_eq!(orphans(&machine, &[ended]).len(), 5);
@@ -97,5 +99,5 @@ fn orphans_are_as_young_as_the_oldest_launch_that_is_over() {
     let mut machine = after(vec![other(20, 60).with(VARIABLE, "two"), left(21, 60, 1)]);
     machine.launches.push(launch("two", None, Some(key(8, 50))));
     let two = Orphan { launch_id: "two".into(), session_id: None, ..orphan(20, 60) };
-    assert_eq!(orphans(&machine, &[]), [two, orphan(21, 60)]);
+    assert_eq!(orphans(&machine, NOBODY), [two, orphan(21, 60)]);
 }
