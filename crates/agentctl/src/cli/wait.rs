@@ -20,19 +20,19 @@ pub(super) fn run(here: &Here, args: Wait) -> Outcome {
     };
     let ask = ops::wait::Ask { names: args.ids, until, any: args.any, timeout: args.timeout };
     let mut waited = ops::wait::wait(here, &ask)?;
-    let good = |session: &Box<Session>| until.is_met(session) && is_good(session);
+    let good = |session: &Session| until.is_met(session) && is_good(session);
     let all = match args.any {
-        true => waited.sessions.iter().any(good),
-        false => waited.sessions.iter().all(good),
+        true => waited.each().any(good),
+        false => waited.each().all(good),
     };
     // Of a good end nobody is to be told where its exit code may have been another.
-    let unwitnessed = ops::wait::unwitnessed(here, waited.sessions.iter().map(|one| &**one));
+    let unwitnessed = ops::wait::unwitnessed(here, waited.each());
     let is_known = unwitnessed.is_empty();
     waited.problems.extend(unwitnessed);
     match args.json {
         true => view::json(&waited)?,
         false => {
-            view::launch::waited(waited.sessions.iter().map(|one| &**one))?;
+            view::launch::waited(waited.each())?;
             view::problems(&waited.problems);
         }
     }

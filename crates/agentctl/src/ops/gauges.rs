@@ -63,8 +63,8 @@ impl Gauges {
             let usage = usage.map(|one| (key(one), (one.tokens, one.cost_usd))).collect();
             self.counted = Some((Instant::now(), usage));
         }
-        let spent = |session: &Box<Session>| here.host().spent(session.process.as_ref()?).ok();
-        let spent = found.sessions.iter().map(spent).collect();
+        let spent = |session: &Session| here.host().spent(session.process.as_ref()?).ok();
+        let spent = found.each().map(spent).collect();
         let mut problems = found.problems;
         problems.extend(observe::lost(here.host().lost()));
         let locked = locks::locks(here).map(|found| found.locks);

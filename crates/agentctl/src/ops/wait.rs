@@ -47,14 +47,14 @@ pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Sessions, Error> {
         let look = |name: &String| status(&seen, name, Depth::Glance);
         let found: Vec<OneSession> = names.iter().map(look).collect::<Result<_, _>>()?;
         let (sessions, problems): (Vec<_>, Vec<_>) =
-            found.into_iter().map(|one| (Box::new(one.session), one.problems)).unzip();
+            found.into_iter().map(|one| (one.session, one.problems)).unzip();
         // A new session may begin as one does that was meant.
         for (name, session) in names.iter_mut().zip(&sessions) {
             if let Some(id) = session.id.as_ref().filter(|_| !name.contains('@')) {
                 name.clone_from(id);
             }
         }
-        let is_met = |session: &Box<Session>| ask.until.is_met(session);
+        let is_met = |session: &Session| ask.until.is_met(session);
         let met = match ask.any {
             true => sessions.iter().any(is_met),
             false => sessions.iter().all(is_met),
@@ -63,6 +63,7 @@ pub(crate) fn wait(here: &Here, ask: &Ask) -> Result<Sessions, Error> {
             let mut problems: Vec<Problem> = problems.into_iter().flatten().collect();
             problems.sort();
             problems.dedup();
+            let sessions = sessions.into_iter().map(Box::new).collect();
             return Ok(Sessions { schema: SCHEMA, sessions, orphans: Vec::new(), problems });
         }
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -149,8 +150,8 @@ impl Until {
     }
 }
 
-fn late<'a>(missing: impl Iterator<Item = &'a Box<Session>>, timeout: Duration) -> Error {
-    let line = |session: &Box<Session>| {
+fn late<'a>(missing: impl Iterator<Item = &'a Session>, timeout: Duration) -> Error {
+    let line = |session: &Session| {
         format!("  {} is {}", session.id.as_deref().unwrap_or("it"), session.state.name())
     };
     let lines: Vec<String> = missing.map(line).collect();
@@ -159,7 +160,7 @@ fn late<'a>(missing: impl Iterator<Item = &'a Box<Session>>, timeout: Duration) 
 }
 
 /// Until something that was seen changes, or the time is up.
-fn pause(sessions: &[Box<Session>], time: Duration) {
+fn pause(sessions: &[Session], time: Duration) {
     let files: Vec<_> = sessions.iter().filter_map(|session| session.source.clone()).collect();
     match Watch::new(&files) {
         Ok(watch) => {

@@ -15,7 +15,7 @@ use crate::{
 use agentctl_core::{
     observe::History,
     text::one_line,
-    wire::{AtWork, Problem, SCHEMA, Session, Verdict, Worktree, Worktrees},
+    wire::{AtWork, Problem, SCHEMA, Session, Sessions, Verdict, Worktree, Worktrees},
 };
 use std::{path::Path, thread};
 
@@ -23,13 +23,13 @@ use std::{path::Path, thread};
 pub(crate) fn list(here: &Here, dir: &Path) -> Result<Worktrees, Error> {
     let repo = Repo::find(&absolute(here, dir))?;
     let trees = repo.trees()?;
-    let found = list::list(here, &list::Ask::every(History::All));
-    let mut problems = found.problems;
+    let mut found = list::list(here, &list::Ask::every(History::All));
+    let mut problems = std::mem::take(&mut found.problems);
     let mut worktrees: Vec<Worktree> =
         trees.iter().enumerate().map(|(at, tree)| row(tree, Role::of(at))).collect();
     problems.extend(count_all(&mut worktrees, &trees));
     for (row, tree) in worktrees.iter_mut().zip(&trees) {
-        row.sessions = at_work(&found.sessions, &trees, tree);
+        row.sessions = at_work(&found, &trees, tree);
     }
     Ok(Worktrees { schema: SCHEMA, repo: repo.main, worktrees, problems })
 }
@@ -123,13 +123,13 @@ fn count(row: &mut Worktree) -> Result<(), Error> {
 }
 
 /// Sessions whose directory is in this worktree, and in none that lies deeper.
-fn at_work(sessions: &[Box<Session>], trees: &[Listed], tree: &Listed) -> Vec<AtWork> {
-    let is_in = |session: &&Box<Session>| {
+fn at_work(found: &Sessions, trees: &[Listed], tree: &Listed) -> Vec<AtWork> {
+    let is_in = |session: &&Session| {
         let Some(cwd) = &session.cwd else { return false };
         let holding = trees.iter().filter(|other| cwd.starts_with(&other.path));
         holding.max_by_key(|other| other.path.as_os_str().len()).is_some_and(|one| one == tree)
     };
-    let told = |session: &Box<Session>| AtWork {
+    let told = |session: &Session| AtWork {
         id: session.id.clone(),
         agent: session.agent.clone(),
         state: session.state,
@@ -137,7 +137,7 @@ fn at_work(sessions: &[Box<Session>], trees: &[Listed], tree: &Listed) -> Vec<At
         pid: session.pid,
         updated_at: session.updated_at,
     };
-    sessions.iter().filter(is_in).map(told).collect()
+    found.each().filter(is_in).map(told).collect()
 }
 
 fn unread(path: &Path, why: &Error) -> Problem {

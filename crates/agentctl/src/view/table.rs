@@ -94,8 +94,8 @@ fn families(sessions: &[Box<Session>]) -> Vec<&Session> {
     if parents.is_empty() {
         return sessions.iter().map(|one| &**one).collect(); // most are nobody's
     }
-    let named = |one: &Box<Session>| one.id.as_deref().is_some_and(|id| parents.contains(id));
-    let has_children: Vec<bool> = sessions.iter().map(named).collect();
+    let named = |one: &Session| one.id.as_deref().is_some_and(|id| parents.contains(id));
+    let has_children: Vec<bool> = sessions.iter().map(|one| named(one)).collect();
     let known = sessions.iter().zip(&has_children).filter(|(_, has)| **has);
     let known: HashSet<&str> = known.filter_map(|(one, _)| one.id.as_deref()).collect();
     let mut roots = Vec::new();

@@ -31,12 +31,19 @@ pub struct Sessions {
     /// The number of this set of shapes: 1.
     pub schema: u32,
     /// The sessions, sorted.
-    pub sessions: Vec<Box<Session>>,
+    pub sessions: Vec<Box<Session>>, // they are large, and moved by whoever sorts
     /// Processes that launched agents left behind when they ended; in `list` of all agents only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub orphans: Vec<Orphan>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+}
+
+impl Sessions {
+    /// Each session.
+    pub fn each(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().map(|session| &**session)
+    }
 }
 
 /// A process that an agent left behind: a tool that outlived it, or a server that it started.

@@ -159,10 +159,10 @@ pub(crate) fn sweep(here: &Here, state: &Path) -> Vec<PathBuf> {
     let live = old.then(|| list::list(&here.again(), &Ask::every(History::Skip)));
     budgets::left(state, now, |budget| {
         live.as_ref().is_none_or(|live| {
-            let own = |one: &Box<Session>| {
+            let own = |one: &Session| {
                 one.agent == budget.agent && one.id.as_ref() == Some(&budget.session)
             };
-            !live.problems.is_empty() || live.sessions.iter().any(own)
+            !live.problems.is_empty() || live.each().any(own)
         })
     })
 }

@@ -137,9 +137,9 @@ impl<'l> Skim<'l> {
             b'"' => self.text().map(|_| ()),
             b'{' | b'[' => self.pass_nest(byte),
             b'-' | b'0'..=b'9' => self.pass_number(byte),
-            b't' => self.pass_word(b"rue"),
-            b'f' => self.pass_word(b"alse"),
-            b'n' => self.pass_word(b"ull"),
+            b't' => self.pass_word(b"true"),
+            b'f' => self.pass_word(b"false"),
+            b'n' => self.pass_word(b"null"),
             _ => None,
         }
     }
@@ -184,9 +184,11 @@ impl<'l> Skim<'l> {
         Some((text, is_plain))
     }
 
-    fn pass_word(&mut self, rest: &[u8]) -> Option<()> {
-        self.line.get(self.at..)?.starts_with(rest).then_some(())?;
-        self.at += rest.len();
+    /// Passes this word, of which the first letter is passed already.
+    fn pass_word(&mut self, word: &[u8]) -> Option<()> {
+        let from = self.at - 1;
+        self.line.get(from..)?.starts_with(word).then_some(())?;
+        self.at = from + word.len();
         Some(())
     }
 
