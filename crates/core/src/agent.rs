@@ -250,6 +250,10 @@ pub trait Agent: Sync {
     }
     /// A process of this name may be one of the agent's: worth a closer look.
     fn may_be(&self, comm: &str) -> bool;
+    /// A process of this name may have locked a session, though it is none of the agent's as far as can be told.
+    fn may_lock(&self, comm: &str) -> bool {
+        self.may_be(comm)
+    }
     /// What a process is to the agent.
     fn part(&self, program: &Program<'_>) -> Option<Part>;
     /// The session that a process's arguments name, where they cannot go stale.

@@ -167,7 +167,7 @@ pub fn forward(
     walk(file, from, &mut Each(visit))
 }
 
-/// The same for those lines that are sought, and for all that are too long to hold.
+/// The same for those lines that are sought. One that is too long to hold may be visited unsought.
 pub fn walk(file: &dyn Bytes, from: u64, walker: &mut dyn Walker) -> io::Result<u64> {
     let mut room = Room::take();
     walk_on(file, from, &mut room.0, walker)

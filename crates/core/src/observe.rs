@@ -35,6 +35,9 @@ use std::{
 pub enum History {
     /// Only those that are alive, or may be.
     Skip,
+    /// The same for whoever acts on all of them: with those that a process may hold which nobody would take for the agent's, however
+    /// long it takes to find them.
+    Held,
     /// Those written since then, too.
     Since(Timestamp),
     /// All.
@@ -167,18 +170,7 @@ impl<'a> Survey<'a> {
         survey.live = survey.living();
         survey.find_stores(env);
         for store in survey.stores.clone() {
-            survey.asked(&store); // first: what a store says runs is nothing once a server told
-            survey.idle_by(&store);
-            survey.claimed(&store);
-            if history != History::Skip {
-                survey.left(&store, None);
-            }
-            survey.opened(&store);
-            if agent.card().locks_only {
-                survey.locked_by_others(&store);
-            }
-            survey.named(&store);
-            survey.launched(&store);
+            survey.trailed(&store, history);
         }
         survey.settle();
         survey.infer();
@@ -196,10 +188,28 @@ impl<'a> Survey<'a> {
         match history {
             History::All => survey.unrecorded(|_| true),
             History::Since(from) => survey.unrecorded(|stop| stop.at >= from),
-            History::Skip => {}
+            History::Skip | History::Held => {}
         }
         survey.listed.clear();
         survey
+    }
+
+    /// Follows every trail that leads from a session of this store to a process.
+    fn trailed(&mut self, store: &Path, history: History) {
+        self.asked(store); // first: what a store says runs is nothing once a server told
+        self.idle_by(store);
+        self.claimed(store);
+        let told = self.opened(store) && self.locked_by_others(store);
+        let left = match history {
+            History::Skip => !told,
+            History::Held => !told || self.agent.card().locks_only,
+            History::Since(_) | History::All => true,
+        };
+        if left {
+            self.left(store, None);
+        }
+        self.named(store);
+        self.launched(store);
     }
 
     /// All sessions of a store.

@@ -218,8 +218,8 @@ fn sweep(dir: &Path, now: Timestamp) {
     }
 }
 
-/// Whose record this is, and how much of it: many sessions may stand in one file. None where it would not come back as it was: paths are written
-/// as text.
+/// Whose record this is, and how much of it: many sessions may stand in one file. None for a path that is no text, as others may look
+/// the same.
 fn name(of: &Original<'_>) -> Option<Vec<u8>> {
     let path = of.stub.path.to_str()?;
     let depth = match of.depth {

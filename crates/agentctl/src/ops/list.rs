@@ -191,7 +191,7 @@ fn looking(
     move |agent, host, env| {
         let began = Instant::now();
         let (recalls, many) = match history {
-            History::Skip => (Recall::Live, FEW),
+            History::Skip | History::Held => (Recall::Live, FEW),
             History::Since(_) | History::All => (Recall::Counts, MANY),
         };
         let mut survey = Survey::recalling(agent, host, env, (history, recalls));
@@ -269,7 +269,7 @@ fn cut_short(session: &mut Session) {
 fn in_scope(session: &Session, history: History) -> bool {
     let open = session.live || session.state == StateName::Unknown;
     match history {
-        History::Skip => open,
+        History::Skip | History::Held => open,
         History::All => true,
         History::Since(at) => open || session.updated_at.is_none_or(|updated| updated >= at),
     }

@@ -218,7 +218,7 @@ fn broken(given: &Given, directory: Option<&Path>, why: &str) -> Problem {
 }
 
 fn of_sessions(here: &Here) -> (Vec<Lock>, Vec<Problem>) {
-    let found = list::list(&here.again(), &list::Ask::every(History::Skip));
+    let found = list::list(&here.again(), &list::Ask::every(History::Held));
     let now = here.now();
     let locks = found.sessions.iter().filter_map(|session| of_session(session, now));
     (locks.collect(), found.problems)

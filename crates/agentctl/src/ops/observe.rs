@@ -224,8 +224,10 @@ fn pace<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 
             Err(_) if step < left => {
                 let cores = *cores.get_or_insert_with(processors);
                 let (passed, now) = (seen.elapsed(), self::spent());
-                // Who has all processors already gains nothing by a thread more, and each has memory of its own.
-                if now.saturating_sub(spent) * 2 < passed * (2 * cores - 1) {
+                // Who has all processors already gains nothing by a thread more, and each has memory of its own. Under a
+                // deadline nobody is left waiting behind one who may never answer.
+                let is_idle = now.saturating_sub(spent) * 2 < passed * (2 * cores - 1);
+                if is_idle || here.left().is_some() {
                     begun += u32::from(begin(queue, tell));
                 }
                 (seen, spent) = (Instant::now(), now);

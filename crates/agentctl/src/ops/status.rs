@@ -165,7 +165,7 @@ fn meant<'h>(here: &'h Here, text: &str, among: Among) -> Result<(Name, Vec<Surv
             if has(&near) { near } else { whole(prefix) }
         }
         Ok(Name::Id { .. }) | Err(_) => wide(History::All),
-        Ok(Name::Pid(_)) => wide(History::Skip),
+        Ok(Name::Pid(_)) => wide(History::Held),
     };
     let any = |fits: &dyn Fn(&Candidate) -> bool| {
         surveys.iter().flat_map(|survey| &survey.candidates).any(fits)

@@ -222,7 +222,7 @@ pub(crate) fn open(here: &Here, groups: &[String]) -> Open {
 /// All that is alive, of these groups or all.
 fn everything(groups: &[String]) -> list::Ask {
     let filter = Filter { groups: groups.to_vec(), ..Filter::default() };
-    list::Ask { filter, ..list::Ask::every(History::Skip) }
+    list::Ask { filter, ..list::Ask::every(History::Held) }
 }
 
 /// A session that has ended; what it left running ends now.

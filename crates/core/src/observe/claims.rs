@@ -319,14 +319,19 @@ impl Survey<'_> {
         }
     }
 
-    /// Sessions that a live process has open in this store.
-    pub(super) fn opened(&mut self, store: &Path) {
-        if !self.agent.card().keeps_open {
-            return;
+    /// Sessions that a live process has open in this store. False where one does not say, and nothing else would.
+    pub(super) fn opened(&mut self, store: &Path) -> bool {
+        let card = self.agent.card();
+        let mut told = true;
+        if !card.keeps_open {
+            return told;
         }
         for at in 0..self.live.len() {
             let key = self.live[at].key.clone();
-            let Ok(files) = self.host.open_files(&key) else { continue };
+            let Ok(files) = self.host.open_files(&key) else {
+                told &= !card.locks_only || self.host.is_over(&key);
+                continue;
+            };
             let files: Vec<_> = files.into_iter().filter(|file| file.writable).collect();
             // A store that was moved aside under it: what lies in its place now is not what the process writes.
             self.live[at].told = !files.iter().any(|file| self.is_elsewhere(&file.path));
@@ -342,21 +347,38 @@ impl Survey<'_> {
                 self.follow(store, Claim { session, trail, source, about: About::default() });
             }
         }
+        told
     }
 
-    /// Sessions that somebody has locked in this store who goes by a name of the agent's, and is not known to be such an agent.
-    pub(super) fn locked_by_others(&mut self, store: &Path) {
-        let Ok(table) = self.host.table() else { return };
+    /// Sessions that somebody has locked in this store who may be the agent by its name, and is none as far as can be told. False
+    /// where that is not told of all.
+    pub(super) fn locked_by_others(&mut self, store: &Path) -> bool {
+        if !self.agent.card().locks_only {
+            return true;
+        }
+        let Ok(table) = self.host.table() else { return false };
         let is_known = |key: &ProcKey| self.live.iter().any(|one| one.key == *key);
-        let named = |one: &&Process| !one.zombie && self.agent.may_be(&one.comm);
+        let named = |one: &&Process| !one.zombie && self.agent.may_lock(&one.comm);
         let others = table.processes.iter().filter(named).map(|one| table.key(one));
-        for key in others.filter(|key| !is_known(key)).collect::<Vec<_>>() {
-            for file in self.host.open_files(&key).unwrap_or_default() {
-                if let Some((claim, _)) = self.locked(store, &key, &file.path) {
-                    self.veil(store, &claim.session, stranger(key.pid));
+        let others: Vec<ProcKey> = others.filter(|key| !is_known(key)).collect();
+        let mut told = true;
+        for key in others {
+            let Ok(files) = self.host.open_files(&key) else {
+                told &= self.host.is_mine(&key) == Ok(false) || self.host.is_over(&key);
+                continue;
+            };
+            for (claim, lock) in files
+                .iter()
+                .filter_map(|file| self.locked(store, &key, &file.path))
+                .collect::<Vec<_>>()
+            {
+                match self.is_stranger(&key) {
+                    true => self.veil(store, &claim.session, stranger(key.pid)),
+                    false => self.hold(store, &claim, key.clone(), lock),
                 }
             }
         }
+        told
     }
 
     /// The claim that a process makes by what it has open, if the kernel says that it has locked that.

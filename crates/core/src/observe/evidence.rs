@@ -45,7 +45,7 @@ impl Survey<'_> {
         let asked = match history {
             History::All => Some(Timestamp::MIN),
             History::Since(at) => Some(at),
-            History::Skip => None,
+            History::Skip | History::Held => None,
         };
         if asked.is_none() && oldest.is_none() && !self.is_muted(store, None) {
             return;

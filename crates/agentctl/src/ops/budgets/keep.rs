@@ -156,7 +156,7 @@ pub(crate) fn sweep(here: &Here, state: &Path) -> Vec<PathBuf> {
     let now = here.now();
     let Ok(found) = budgets::all(state) else { return Vec::new() };
     let old = found.all.iter().any(|one| one.is_set() && one.is_stale(now));
-    let live = old.then(|| list::list(&here.again(), &Ask::every(History::Skip)));
+    let live = old.then(|| list::list(&here.again(), &Ask::every(History::Held)));
     budgets::left(state, now, |budget| {
         live.as_ref().is_none_or(|live| {
             let own = |one: &Session| {

@@ -362,7 +362,7 @@ impl Start<'_> {
     }
 
     fn swept(&self, here: &Here) -> String {
-        let found = list::list(here, &list::Ask::every(History::Skip));
+        let found = list::list(here, &list::Ask::every(History::Held));
         let orphans = found.orphans.iter().filter(|orphan| orphan.launch_id == self.launch);
         let orphans = orphans.map(|orphan| (&orphan.process, orphan.command.as_str()));
         // What looks like the agent itself, and has begun no session.

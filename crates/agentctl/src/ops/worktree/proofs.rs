@@ -96,7 +96,7 @@ impl Subject<'_> {
     }
 
     fn sessions(&self, seen: &Here) -> CleanProof {
-        let found = list::list(seen, &list::Ask::every(History::Skip));
+        let found = list::list(seen, &list::Ask::every(History::Held));
         let there = found.sessions.iter().filter(|one| {
             one.cwd.as_ref().is_some_and(|cwd| {
                 cwd.starts_with(&self.tree.path)

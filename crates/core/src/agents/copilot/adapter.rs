@@ -55,7 +55,12 @@ impl Agent for Copilot {
     }
 
     fn may_be(&self, comm: &str) -> bool {
-        matches!(comm, "copilot" | "MainThread" | "node") // 1.0.102 is called after Node's first thread
+        matches!(comm, "copilot" | "MainThread") // 1.0.102 is called after Node's first thread
+    }
+
+    /// Where there is no program of its own for a machine, its script may be run by Node, which goes by either name.
+    fn may_lock(&self, comm: &str) -> bool {
+        self.may_be(comm) || comm == "node"
     }
 
     fn part(&self, program: &Program<'_>) -> Option<Part> {

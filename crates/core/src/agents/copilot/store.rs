@@ -63,7 +63,8 @@ pub(super) fn locked(host: &dyn Host, store: &Path, open: &Path) -> Option<Claim
     let dir = open.parent()?;
     let (called, name) = (dir.file_name()?.to_str()?, open.file_name()?.to_str()?);
     is_lock(name).then_some(())?;
-    let id = if is_id(called) { called.to_owned() } else { linked(host, store, dir)? };
+    let is_here = is_id(called) && host.stat(&folder(store, called)).is_ok();
+    let id = if is_here { called.to_owned() } else { linked(host, store, dir)? };
     let lock = folder(store, &id).join(name);
     Some(claim(host, id, lock))
 }

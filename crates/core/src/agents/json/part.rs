@@ -19,7 +19,7 @@ pub(in crate::agents) enum Part<'l> {
 }
 
 impl<'l> Part<'l> {
-    /// The same of a value that was taken apart.
+    /// The same of a value that was taken apart, by picks of fields and of objects, not of each in an array.
     pub(super) fn of(mut value: Value, picks: &'static [Pick]) -> Self {
         let Value::Object(object) = &mut value else { return Self::Other(value) };
         let part = |pick: &Pick| {

@@ -94,38 +94,39 @@ pub(in crate::agents) static USAGE: &[Pick] = &[
     Pick::Within("cost", &[Pick::Field("total")]),
 ];
 
-/// The same of an entry of which only that was picked.
-pub(in crate::agents) fn billed(entry: &Part<'_>) -> Option<(Tokens, f64)> {
-    let usage = match entry.text("type")? {
-        "message" => entry.get("message").get("usage"),
-        "usage" | "compaction" | "branch_summary" => entry.get("usage"),
-        _ => return None,
-    };
-    let tokens = Tokens {
-        input: usage.count("input"),
-        output: usage.count("output"),
-        cache_read: usage.count("cacheRead"),
-        cache_write: usage.count("cacheWrite"),
-    };
-    let cost = usage.get("cost").number("total").filter(|cost| cost.is_finite());
-    usage.is_object().then(|| (tokens, cost.unwrap_or(0.0)))
-}
-
 /// What an entry was billed: an answer, a tool that asks a model, a summary, or `usage` itself.
 pub(in crate::agents) fn spent(entry: &Value) -> Option<(Tokens, f64)> {
-    let usage = match json::text(entry, "type")? {
-        "message" => &entry["message"]["usage"],
-        "usage" | "compaction" | "branch_summary" => &entry["usage"],
-        _ => return None,
-    };
+    let place = place_of(json::text(entry, "type")?)?;
+    let usage = place.iter().fold(entry, |at, name| &at[name]);
+    let bill = || bill(|name| json::count(usage, name), usage["cost"]["total"].as_f64());
+    usage.is_object().then(bill)
+}
+
+/// The same of an entry of which only that was picked.
+pub(in crate::agents) fn billed(entry: &Part<'_>) -> Option<(Tokens, f64)> {
+    let place = place_of(entry.text("type")?)?;
+    let usage = place.iter().fold(entry, |at, name| at.get(name));
+    let bill = || bill(|name| usage.count(name), usage.get("cost").number("total"));
+    usage.is_object().then(bill)
+}
+
+/// Where an entry of this type says it.
+fn place_of(kind: &str) -> Option<&'static [&'static str]> {
+    match kind {
+        "message" => Some(&["message", "usage"]),
+        "usage" | "compaction" | "branch_summary" => Some(&["usage"]),
+        _ => None,
+    }
+}
+
+fn bill(count: impl Fn(&str) -> u64, cost: Option<f64>) -> (Tokens, f64) {
     let tokens = Tokens {
-        input: json::count(usage, "input"),
-        output: json::count(usage, "output"),
-        cache_read: json::count(usage, "cacheRead"),
-        cache_write: json::count(usage, "cacheWrite"),
+        input: count("input"),
+        output: count("output"),
+        cache_read: count("cacheRead"),
+        cache_write: count("cacheWrite"),
     };
-    let cost = usage["cost"]["total"].as_f64().filter(|cost| cost.is_finite());
-    usage.is_object().then(|| (tokens, cost.unwrap_or(0.0)))
+    (tokens, cost.filter(|cost| cost.is_finite()).unwrap_or(0.0))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Where sessions and their locks are found, and what is told of those that cannot be looked at.
 
 use super::{ID, OTHER, SESSIONS, STORE, copilot, folder, store};
-use crate::world::{Machine, machine};
+use crate::world::{Machine, Proc, machine, other};
 use agentctl_core::{
-    agent::{About, Claim, Claims, Trail, Trouble},
-    host::Kind,
+    agent::{About, Claim, Claims, Depth, Trail, Trouble},
+    host::{Env, Kind, OpenFile},
+    observe::{History, Survey},
 };
 use std::path::Path;
 
@@ -71,6 +72,13 @@ fn a_lock_that_lies_elsewhere_is_the_one_of_its_session_here() {
     assert_eq!(trail(&machine, other), None); // no session's folder by what is in it
     machine.file("/disk/other/workspace.yaml", b"");
     assert_eq!(trail(&machine, other), Some(Trail::Flock(lock(OTHER).into())));
+    // Its folder there is called after a session that is not here.
+    let third = "/disk/55555555-2222-4333-8444-555555555555";
+    machine.folder(third, 72);
+    machine.file(&format!("{third}/workspace.yaml"), b"");
+    machine.links.insert(folder(OTHER).into(), third.into());
+    let open = format!("{third}/inuse.7.hold");
+    assert_eq!(trail(&machine, &open), Some(Trail::Flock(lock(OTHER).into())));
     machine.links.insert(folder(OTHER).into(), "/nowhere".into());
     assert_eq!(trail(&machine, other), None);
 }
@@ -118,4 +126,40 @@ fn an_open_lock_tells_the_session() {
     }
     // The program locks itself, too.
     assert_eq!(holds("/home/.cache/copilot/pkg/1.0.102/inuse.7.hold"), None);
+}
+
+/// One rule for a plain list and for whoever looks at lock files: who is no Copilot as far as can be told is not taken for one.
+#[test]
+fn a_lock_of_a_program_that_only_goes_by_its_names_is_told_of_alike() {
+    let told = |comm: &str, history: History, open: bool| {
+        let mut proc = other(7, 100).with("COPILOT_HOME", STORE);
+        proc.of.comm = comm.to_owned();
+        proc.open = open.then(|| vec![OpenFile { path: lock(ID).into(), writable: true }]);
+        let mut machine = holding(vec![proc]);
+        machine.locks.insert(lock(ID).into(), vec![7]);
+        let env = Env::from([("COPILOT_HOME".to_owned(), STORE.into())]);
+        let survey = Survey::new(copilot(), &machine, &env, history);
+        let found = survey.candidates.iter().map(|one| survey.look(one, Depth::Glance));
+        found.map(|seen| (seen.blind, seen.holders.len())).collect::<Vec<_>>()
+    };
+    let why = "locked by pid 7, which is not known to be such an agent".to_owned();
+    let (stranger, held) = (vec![(Some(why), 0)], vec![(None, 1)]);
+    for history in [History::Skip, History::Held, History::All] {
+        assert_eq!(told("node", history, true), stranger, "{history:?}");
+        assert_eq!(told("MainThread", history, true), held, "{history:?}");
+        assert_eq!(told("node", history, false), stranger, "{history:?}, its files are not told");
+    }
+    assert_eq!(told("sh", History::Skip, true), []);
+    assert_eq!(told("sh", History::Held, true), stranger);
+}
+
+/// A store with a session that somebody may have locked.
+fn holding(procs: Vec<Proc>) -> Machine {
+    let mut machine = machine(procs);
+    for (number, folder) in [STORE, SESSIONS, &folder(ID)].into_iter().enumerate() {
+        machine.folder(folder, 50 + number as u64);
+    }
+    machine.file(&format!("{}/events.jsonl", folder(ID)), b"{}\n");
+    machine.file(&lock(ID), b"");
+    machine
 }

@@ -12,9 +12,9 @@ use agentctl_core::{
     wire::{Orphan, Session},
 };
 
-/// A process that the launch `one` started, or one of its own did.
 const NOBODY: &[Session] = &[];
 
+/// A process that the launch `one` started, or one of its own did.
 fn left(pid: u32, start: u64, parent: u32) -> Proc {
     let mut proc = other(pid, start).with(VARIABLE, "one");
     proc.of.parent = parent;
