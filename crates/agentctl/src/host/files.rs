@@ -4,10 +4,12 @@ use super::folder;
 use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
 use jiff::Timestamp;
 use rustix::{
+    fd::BorrowedFd,
     fs::{AtFlags, CWD, FileType as Type, OFlags, readlinkat, statat},
     io::Errno,
 };
 use std::{
+    ffi::CStr,
     fs::{self, File, FileType, Metadata, OpenOptions},
     io::{self, Read},
     os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
@@ -21,8 +23,12 @@ pub(crate) struct Disk;
 
 impl Files for Disk {
     fn entries(&self, dir: &Path) -> io::Result<Vec<Entry>> {
-        let inside = self.inside(dir, &|_| false)?;
-        Ok(inside.into_iter().map(|one| one.entry).collect())
+        let mut entries = Vec::new();
+        folder::each(dir, &mut |dir, name, kind| {
+            entries.extend(entry(dir, name, kind)?);
+            Ok(())
+        })?;
+        Ok(entries)
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -33,19 +39,7 @@ impl Files for Disk {
     fn inside(&self, dir: &Path, is_asked: &dyn Fn(&Entry) -> bool) -> io::Result<Vec<Inside>> {
         let mut found = Vec::new();
         folder::each(dir, &mut |dir, name, kind| {
-            let Ok(text) = name.to_str() else { return Ok(()) };
-            let kind = match kind {
-                // Costs a call only where the file system leaves the type out of its directories.
-                Type::Unknown => statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map(|found| Type::from_raw_mode(found.st_mode)),
-                kind => Ok(kind),
-            };
-            let kind = match kind {
-                Ok(kind) => named_kind(kind),
-                Err(Errno::NOENT) => return Ok(()),
-                Err(why) => return Err(why.into()),
-            };
-            let entry = Entry { name: text.to_owned(), kind };
+            let Some(entry) = entry(dir, name, kind)? else { return Ok(()) };
             let look = || Ok(told(&statat(dir, name, AtFlags::empty())?));
             let stat = is_asked(&entry).then(look);
             found.push(Inside { entry, stat });
@@ -75,6 +69,22 @@ impl Disk {
     /// Something is there, and it is no link.
     pub(super) fn is_plain(&self, path: &Path) -> bool {
         matches!(readlinkat(CWD, path, Vec::new()), Err(Errno::INVAL))
+    }
+}
+
+/// A name with its kind; none of what is no text, or is gone.
+fn entry(dir: BorrowedFd<'_>, name: &CStr, kind: Type) -> io::Result<Option<Entry>> {
+    let Ok(text) = name.to_str() else { return Ok(None) };
+    let kind = match kind {
+        // Costs a call only where the file system leaves the type out of its directories.
+        Type::Unknown => statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map(|found| Type::from_raw_mode(found.st_mode)),
+        kind => Ok(kind),
+    };
+    match kind {
+        Ok(kind) => Ok(Some(Entry { name: text.to_owned(), kind: named_kind(kind) })),
+        Err(Errno::NOENT) => Ok(None),
+        Err(why) => Err(why.into()),
     }
 }
 

@@ -114,7 +114,9 @@ pub(crate) fn attach<'s>(
     sessions: impl IntoIterator<Item = &'s mut Session>,
     used: bool,
 ) {
-    let Some(found) = places::state().and_then(|state| budgets::all(&state).ok()) else { return };
+    // Below what never was a directory nothing was ever asked for.
+    let state = places::state().filter(|state| state.symlink_metadata().is_ok());
+    let Some(found) = state.and_then(|state| budgets::all(&state).ok()) else { return };
     let mut set: Vec<Budget> = found.all;
     set.retain(Budget::is_set);
     for session in sessions {

@@ -161,12 +161,16 @@ fn names(host: &dyn Host, store: &Path) -> HashMap<String, String> {
     bytes.split(|&byte| byte == b'\n').filter_map(named).collect()
 }
 
-/// The name of one thread. A line is looked through by the standard library, which need not ask the processor first what it
-/// can: for a list of live sessions that takes longer than all the lines.
+/// The name of one thread. All lines are looked through at once, and by the standard library, which need not ask the processor first
+/// what it can: for a list of live sessions that takes longer.
 fn name(host: &dyn Host, store: &Path, id: &str) -> Option<String> {
     let bytes = host::slurp(host, &store.join(INDEX), NAMES).unwrap_or_default();
-    let speaks = |line: &&[u8]| String::from_utf8_lossy(line).contains(id);
-    let mut told = bytes.rsplit(|&byte| byte == b'\n').filter(speaks).filter_map(named);
+    let text = String::from_utf8_lossy(&bytes);
+    let line = |(at, _): (usize, &str)| {
+        let from = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        text[from..].split('\n').next()
+    };
+    let mut told = text.rmatch_indices(id).filter_map(line).filter_map(|it| named(it.as_bytes()));
     told.find(|(thread, _)| thread == id).map(|(_, name)| name)
 }
 
