@@ -4,7 +4,7 @@ use crate::read::{self, LONGEST};
 use rustix::{
     fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, mkdirat, open, openat},
     io::Errno,
-    process::geteuid,
+    process::{Signal, geteuid},
 };
 use serde::Serialize;
 use std::{
@@ -12,6 +12,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    sync::{Arc, Once},
 };
 
 /// What files end with that are not yet, or never became, what they are for.
@@ -199,6 +200,15 @@ fn named(file: &File, path: &Path) -> io::Result<PathBuf> {
 #[cfg(not(target_os = "linux"))]
 fn named(_: &File, _: &Path) -> io::Result<PathBuf> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Where files may not grow, the kernel ends whoever writes, unless they take its signal: then it refuses. Programs that are
+/// started do not inherit that.
+pub(crate) fn outlive_limits() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default()); // as it was, else
+    });
 }
 
 /// A file that is written piece by piece, for what may be lost without harm: a crash of the machine may leave any bytes. Whoever is

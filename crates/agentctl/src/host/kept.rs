@@ -15,6 +15,7 @@ use agentctl_core::{
 };
 use draft::{Draft, Fresh};
 use jiff::{SignedDuration, Timestamp};
+use rustix::process::{Resource, getrlimit};
 use shard::{Found, MOST, Shard};
 use std::{
     cell::RefCell,
@@ -36,6 +37,8 @@ const LIVE_MOST: usize = 256 << 10;
 const RACY: SignedDuration = SignedDuration::from_secs(3);
 /// Of a stamp: device and number, by which a file is known.
 const IDENTITY: usize = 16;
+/// With fewer descriptors nothing is kept: two for each file, and as many again for all else that is open.
+const DESCRIPTORS: u64 = 4 * (SHARDS as u64 + 1);
 /// Nobody writes one file for so long.
 const LEFT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -53,7 +56,8 @@ pub(super) struct Kept {
 impl Kept {
     /// Nothing is read yet.
     pub(super) fn new() -> Self {
-        Self::at(places::cache().map(|dir| dir.join(FOLDER)), Timestamp::now())
+        let dir = places::cache().filter(|_| has_descriptors());
+        Self::at(dir.map(|dir| dir.join(FOLDER)), Timestamp::now())
     }
 
     fn at(dir: Option<PathBuf>, began: Timestamp) -> Self {
@@ -167,6 +171,7 @@ impl Kept {
 
     fn make_room(&self) -> bool {
         let Some(dir) = &self.dir else { return false };
+        write::outlive_limits();
         let made = write::make_dir(dir).is_ok();
         if made {
             sweep(dir, self.began);
@@ -184,6 +189,11 @@ impl Kept {
         let dir = self.dir.as_ref()?;
         Some(if at == LIVE { dir.join("live") } else { dir.join(format!("{at:02x}")) })
     }
+}
+
+/// All kept files and their drafts may be open at once: where few can be, they are for the agents' own.
+fn has_descriptors() -> bool {
+    getrlimit(Resource::Nofile).current.is_none_or(|most| most >= DESCRIPTORS)
 }
 
 /// Does this with room that the thread has used before: ten thousand entries are read one after the other.

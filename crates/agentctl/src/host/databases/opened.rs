@@ -162,6 +162,7 @@ fn copied(db: &Path, seen: &Seen) -> io::Result<Connection> {
 }
 
 fn at(db: &Path, mode: &str, flags: OpenFlags) -> io::Result<Connection> {
+    crate::write::outlive_limits(); // SQLite may make the shared memory of a log longer
     let uri = format!("file:{}?{mode}", escaped(db)?);
     let open = || {
         let database = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;

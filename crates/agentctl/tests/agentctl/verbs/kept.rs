@@ -33,6 +33,22 @@ fn spoken(home: &Home) -> (PathBuf, String) {
 const WAYS: [&[&str]; 3] =
     [ALL, &["list", "-a", "--json"], &["list", "-a", "--since", "all", "--usage", "--json"]];
 
+/// Files may not grow, or few can be open: what is kept must not cost the answer.
+#[test]
+fn under_tight_limits_an_answer_is_the_same() {
+    let corpus = Corpus::of(STORES); // a database with a log cannot be read then
+    let home = &corpus.home;
+    corpus.warm(ALL); // by now there is much to keep
+    let wanted = corpus.cold(ALL);
+    for limit in ["-f 0", "-n 64"] {
+        let _ = fs::remove_dir_all(home.path(KEPT)); // as it is the first time
+        let script = format!("(ulimit {limit}; exec \"$@\") | /bin/cat");
+        let mut shell = home.command("/bin/sh");
+        shell.args(["-c", &script, "sh"]).arg(home.program("agentctl")).args(ALL);
+        assert_eq!(home.ask(&mut shell).stdout, wanted.stdout, "ulimit {limit}");
+    }
+}
+
 #[test]
 fn cold_and_warm_answers_are_the_same_bytes() {
     let corpus = Corpus::new();
