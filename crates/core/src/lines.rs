@@ -32,7 +32,15 @@ pub struct Line<'a> {
     pub body: Body<'a>,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    /// All of it, where it can be held.
+    pub fn whole(&self) -> Option<&'a [u8]> {
+        match self.body {
+            Body::Whole(bytes) => Some(bytes),
+            Body::Huge(_) => None,
+        }
+    }
+
     /// Its length in bytes.
     pub fn size(&self) -> u64 {
         match self.body {

@@ -98,18 +98,17 @@ pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
 /// The picked fields of a line, where nothing else of it is wanted. What [`line()`] mends, or cannot
 /// hold, is read as it does.
 pub(super) fn parts<'l>(file: &dyn Bytes, line: &Line<'l>, picks: &'static [Pick]) -> Part<'l> {
-    let light = match line.body {
-        Body::Huge(_) => Value::Null,
-        Body::Whole(bytes) => match skim::skim(bytes, picks) {
-            Some((found, _)) => return found,
-            None => {
-                let mut reader = serde_json::Deserializer::from_slice(bytes);
-                Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
-            }
-        },
-    };
-    let found = if light.is_object() { light } else { self::line(file, line, picks) };
-    Part::of(found, picks)
+    if let Some((found, _)) = line.whole().and_then(|bytes| skim::skim(bytes, picks)) {
+        return found;
+    }
+    let light = line.whole().map(|bytes| first_of(bytes, picks)).filter(Value::is_object);
+    Part::of(light.unwrap_or_else(|| self::line(file, line, picks)), picks)
+}
+
+/// The picked fields of what a line begins with, whatever stands behind it.
+fn first_of(line: &[u8], picks: &'static [Pick]) -> Value {
+    let mut reader = serde_json::Deserializer::from_slice(line);
+    Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
 }
 
 /// The same of a whole line, where the rest of it is passed over and not even kept for a moment. `Null`
@@ -141,11 +140,8 @@ pub(super) fn read(
     picks: &'static [Pick],
     few: &'static [Pick],
 ) -> Value {
-    let light = match line.body {
-        Body::Huge(_) => None,
-        Body::Whole(bytes) => sound(bytes, picks),
-    };
-    light.unwrap_or_else(|| self::line(file, line, few))
+    let sound = line.whole().and_then(|bytes| sound(bytes, picks));
+    sound.unwrap_or_else(|| self::line(file, line, few))
 }
 
 /// The picked fields of a line where it can be held and is sound, else these few as [`line()`] reads them.
@@ -155,11 +151,8 @@ pub(super) fn chosen(
     picks: &'static [Pick],
     few: &'static [Pick],
 ) -> Value {
-    let light = match line.body {
-        Body::Huge(_) => Value::Null,
-        Body::Whole(bytes) => light(bytes, picks),
-    };
-    if light.is_object() { light } else { self::line(file, line, few) }
+    let light = line.whole().map(|bytes| light(bytes, picks)).filter(Value::is_object);
+    light.unwrap_or_else(|| self::line(file, line, few))
 }
 
 /// A line as an object: all of it where that can be held, else the picked fields.
@@ -167,11 +160,7 @@ pub(super) fn line(file: &dyn Bytes, line: &Line<'_>, picks: &'static [Pick]) ->
     match line.body {
         Body::Huge(size) => picked(Span::new(file, line.at, size), picks),
         Body::Whole(bytes) => match object(bytes) {
-            Value::Null => {
-                let mut reader = serde_json::Deserializer::from_slice(bytes);
-                // Nested too deep, perhaps.
-                Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
-            }
+            Value::Null => first_of(bytes, picks), // nested too deep, perhaps
             whole => whole,
         },
     }
