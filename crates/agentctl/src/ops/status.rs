@@ -209,14 +209,12 @@ fn called(here: &Here, id: &str) -> Option<Vec<&'static dyn Agent>> {
         }
         let live = table.processes.iter().filter(|one| !one.zombie && agent.may_be(&one.comm));
         let dirs: BTreeSet<_> = live.map(|one| host.cwd(&table.key(one)).ok()).collect();
+        let stores = agent.stores(&env);
         let has_at = |dir: &Option<PathBuf>| match dir {
-            Some(dir) => agent
-                .stores(&env)
-                .iter()
-                .any(|store| !agent.find_at(host, store, id, dir).is_empty()),
-            None => has(agent),
+            Some(dir) => stores.iter().any(|it| !agent.find_at(host, it, id, dir).is_empty()),
+            None => has(agent), // where it works is not told
         };
-        dirs.iter().any(has_at) || agent.stores(&env).iter().any(is_closed)
+        dirs.iter().any(has_at) || stores.iter().any(is_closed)
     };
     let others = agents::ALL.iter().copied().filter(may_have);
     Some([first].into_iter().chain(others).collect())
