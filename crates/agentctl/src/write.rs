@@ -321,6 +321,7 @@ fn first_free<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Resu
 mod tests {
     use super::*;
     use rustix::fs::{CWD, mkfifoat};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn what_nobody_could_read_is_not_written() {
@@ -406,11 +407,19 @@ mod tests {
             let link = folder.path().join("link");
             std::os::unix::fs::symlink(&outside, &link).expect("a link");
             std::os::unix::fs::lchown(&link, Some(12_345), None).expect("we are root");
+            let is_up = AtomicBool::new(false);
             let done = std::thread::scope(|scope| {
-                scope.spawn(|| {
+                let other = scope.spawn(|| {
+                    is_up.store(true, Ordering::Release);
                     (0..round % 150 * 100).for_each(|_| std::hint::spin_loop());
                     fs::rename(&link, base.join("x")) // not over what is ours already
                 });
+                while !is_up.load(Ordering::Acquire) {
+                    std::thread::yield_now(); // on a busy machine it would always come too late
+                }
+                if round % 150 == 0 {
+                    let _ = other.join(); // surely there first
+                }
                 let dir = base.join("x/y/z");
                 make_dir(&dir)
                     .and_then(|()| Growing::begin(&dir.join("file"))?.end(&dir.join("file")))
