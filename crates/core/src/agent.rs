@@ -378,8 +378,14 @@ pub trait Agent: Sync {
     /// All sessions of a store, from names and sizes alone.
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing>;
     /// The same without those that [`Agent::goes_on_here`] says are of other directories than this, where names save a
-    /// look at them.
-    fn list_of(&self, _: &dyn Host, _: &Path, _cwd: &Path) -> Option<io::Result<Listing>> {
+    /// look at them, and without those last written before that moment.
+    fn list_of(
+        &self,
+        _: &dyn Host,
+        _: &Path,
+        _cwd: &Path,
+        _since: Timestamp,
+    ) -> Option<io::Result<Listing>> {
         None
     }
     /// The records of a full id, the likeliest first: there may be copies, and some agents' ids are

@@ -203,12 +203,15 @@ pub(super) struct One {
     pub(super) json: bool,
 }
 
+/// How many messages `peek` shows where nobody says.
+pub(super) const PEEKED: usize = 10;
+
 #[derive(Debug, Args)]
 pub(super) struct Peek {
     #[command(flatten)]
     pub(super) one: One,
     /// How many messages
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = PEEKED)]
     pub(super) lines: usize,
     /// Show long messages whole
     #[arg(long)]

@@ -3,7 +3,7 @@
 //! What is not plain (a mistake, a call for help) is left to the whole parser, which alone answers people:
 //! what is understood here, it understands alike.
 
-use super::args::{Cli, Command, List, One, PORTABLE};
+use super::args::{Cli, Command, List, One, PEEKED, PORTABLE, Peek};
 use clap::{Args, Parser, builder::BoolishValueParser};
 use std::{env, ffi::OsString};
 
@@ -53,6 +53,7 @@ fn bare(words: &[OsString]) -> Option<Command> {
         [_, id] if id.starts_with('-') || id.is_empty() => None,
         ["status" | "show", id] => Some(Command::Status(one(id))),
         ["explain", id] => Some(Command::Explain(one(id))),
+        ["peek", id] => Some(Command::Peek(Peek { one: one(id), lines: PEEKED, full: false })),
         _ => None,
     }
 }
@@ -84,6 +85,8 @@ mod tests {
             "agentctl status 8f25",
             "agentctl show --json -- -x",
             "agentctl explain pid:7 --json",
+            "agentctl peek 8f25",
+            "agentctl peek 8f25 --json",
             "agentctl peek -n 4 --full 8f25@/tmp",
         ] {
             let whole = Cli::try_parse_from(words(line)).ok().map(|cli| format!("{cli:?}"));

@@ -185,7 +185,7 @@ impl Survey<'_> {
         let stores: Vec<PathBuf> =
             self.stores.iter().filter(|store| process.uses(store)).cloned().collect();
         let near = |store: &PathBuf| {
-            let listing = self.agent.list_of(self.host, store, cwd)?.ok()?;
+            let listing = self.agent.list_of(self.host, store, cwd, process.since)?.ok()?;
             Some((store.clone(), Arc::new(listing)))
         };
         let near = stores.iter().map(near).collect::<Option<Vec<_>>>().unwrap_or_default();

@@ -11,6 +11,7 @@ use agentctl_core::{
     evidence::Role,
     host::Env,
 };
+use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
 const ID: &str = "11111111-1111-4111-8111-111111111111";
@@ -140,8 +141,8 @@ fn only_some_agents_leave_a_trail_in_words_variables_or_names_of_files() {
     let (lock, record) = (Path::new("/s/agents/a/lock"), Path::new("/s/agents/a/record"));
     assert_eq!(whoever(|agent| agent.speaks_of(lock, record)), ["openclaw"]);
     let host = machine(Vec::new());
-    let by_names =
-        |agent: &dyn Agent| agent.list_of(&host, Path::new("/store"), Path::new("/work")).is_some();
+    let (store, dir) = (Path::new("/store"), Path::new("/work"));
+    let by_names = |agent: &dyn Agent| agent.list_of(&host, store, dir, Timestamp::MIN).is_some();
     assert_eq!(whoever(by_names), ["pi"]);
 }
 

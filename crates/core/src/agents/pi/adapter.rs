@@ -106,11 +106,18 @@ impl Agent for Pi {
     }
 
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {
-        store::list(host, store, &|_| true)
+        store::list(host, store, &|_| true, Timestamp::MIN)
     }
 
-    fn list_of(&self, host: &dyn Host, store: &Path, cwd: &Path) -> Option<io::Result<Listing>> {
-        Some(store::list(host, store, &|folder| store::is_of(folder, cwd) != Some(false)))
+    fn list_of(
+        &self,
+        host: &dyn Host,
+        store: &Path,
+        cwd: &Path,
+        since: Timestamp,
+    ) -> Option<io::Result<Listing>> {
+        let may_be_of = |folder: &str| store::is_of(folder, cwd) != Some(false);
+        Some(store::list(host, store, &may_be_of, since))
     }
 
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {

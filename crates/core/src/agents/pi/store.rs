@@ -6,6 +6,7 @@ use crate::{
     host::{Bytes, Entry, Env, Host, Inside, Kind, Stat},
     lines::{self, Body, Flow},
 };
+use jiff::Timestamp;
 use serde_json::Value;
 use std::{
     cmp::Reverse,
@@ -29,13 +30,14 @@ pub(super) fn root(env: &Env, home: &str) -> Option<PathBuf> {
     agent.map(|agent| agent.join("sessions"))
 }
 
-/// The sessions of a store that are in wanted folders, or in none.
+/// The sessions of a store that are in wanted folders, or in none, and were written since then.
 pub(super) fn list(
     host: &dyn Host,
     store: &Path,
     folders: &dyn Fn(&str) -> bool,
+    since: Timestamp,
 ) -> io::Result<Listing> {
-    wanted(host, store, &|_| true, folders)
+    wanted(host, store, &|_| true, folders, since)
 }
 
 /// Those in files and folders of wanted names.
@@ -44,6 +46,7 @@ fn wanted(
     store: &Path,
     is: &dyn Fn(&str) -> bool,
     folders: &dyn Fn(&str) -> bool,
+    since: Timestamp,
 ) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for Inside { entry, stat } in inside(host, store, is)? {
@@ -53,11 +56,13 @@ fn wanted(
             continue;
         }
         match may_be_dir.then(|| inside(host, &path, is)) {
-            Some(Ok(names)) => add(host, &path, names, &mut listing),
+            Some(Ok(names)) => add(host, &path, names, since, &mut listing),
             Some(Err(why)) if entry.kind == Kind::Dir => {
                 listing.problems.push(Trouble { path, why: why.to_string() });
             }
-            Some(Err(_)) | None => add(host, store, vec![Inside { entry, stat }], &mut listing),
+            Some(Err(_)) | None => {
+                add(host, store, vec![Inside { entry, stat }], since, &mut listing);
+            }
         }
     }
     Ok(listing)
@@ -68,9 +73,10 @@ fn inside(host: &dyn Host, dir: &Path, is: &dyn Fn(&str) -> bool) -> io::Result<
     host.inside(dir, &|entry: &Entry| entry.name.ends_with(".jsonl") && is(&entry.name))
 }
 
-fn add(host: &dyn Host, dir: &Path, names: Vec<Inside>, listing: &mut Listing) {
+fn add(host: &dyn Host, dir: &Path, names: Vec<Inside>, since: Timestamp, listing: &mut Listing) {
+    let is_old = |stat: &Stat| stat.kind == Kind::File && stat.modified < since;
     for Inside { entry, stat } in names {
-        let Some(stat) = stat else { continue };
+        let Some(stat) = stat.filter(|stat| !stat.as_ref().is_ok_and(is_old)) else { continue };
         let path = dir.join(&entry.name);
         match stat.and_then(|stat| stub(host, &path, &entry.name, stat)) {
             Ok(Some(stub)) => listing.stubs.push(stub),
@@ -109,7 +115,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
     let mut usual = Listing::default();
     if let Some(dir) = cwd.map(|cwd| store.join(folder(cwd))) {
         let names = inside(host, &dir, &|name| self::id(name) == Some(id)).unwrap_or_default();
-        add(host, &dir, names, &mut usual);
+        add(host, &dir, names, Timestamp::MIN, &mut usual);
     }
     if let Some(stub) = usual.stubs.into_iter().find(works_there) {
         return vec![stub];
@@ -130,7 +136,8 @@ pub(super) fn find_at(host: &dyn Host, store: &Path, id: &str, cwd: &Path) -> Ve
 /// Those of this id in wanted folders. A name that tells no id is looked into.
 fn called(host: &dyn Host, store: &Path, id: &str, folders: &dyn Fn(&str) -> bool) -> Vec<Stub> {
     let may_be = |name: &str| self::id(name).is_none_or(|own| own == id);
-    let mut stubs = wanted(host, store, &may_be, folders).unwrap_or_default().stubs;
+    let found = wanted(host, store, &may_be, folders, Timestamp::MIN);
+    let mut stubs = found.unwrap_or_default().stubs;
     stubs.retain(|stub| stub.id == id);
     stubs
 }

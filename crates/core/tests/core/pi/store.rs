@@ -6,6 +6,7 @@ use agentctl_core::{
     agent::{Listing, Stub},
     host::{Env, Kind},
 };
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,11 @@ fn link(machine: &mut Machine, name: &str, to: &str) {
 
 fn list(machine: &Machine) -> Listing {
     pi().list(machine, Path::new(STORE)).expect("it can be looked at")
+}
+
+fn list_of(machine: &Machine, since: Timestamp) -> Listing {
+    let listing = pi().list_of(machine, Path::new(STORE), Path::new("/work"), since);
+    listing.expect("names save a look").expect("it can be looked at")
 }
 
 /// Ids and paths of sessions, and paths of what cannot be looked at.
@@ -135,8 +141,7 @@ fn folders_of_other_directories_are_left_out_where_one_is_asked_for() {
         store.folder(folder, 60 + number as u64);
         add(&mut store, &path(folder), &header());
     }
-    let listing = pi().list_of(&store, Path::new(STORE), Path::new("/work"));
-    let listing = listing.expect("names save a look").expect("it can be looked at");
+    let listing = list_of(&store, Timestamp::MIN);
     let all = [named(ID, FILE), named("x", &path(folders[1])), named("x", &path(folders[2]))];
     assert_eq!(found(listing), (all.to_vec(), Vec::new()));
     let goes_on = |path: &str| {
@@ -146,6 +151,22 @@ fn folders_of_other_directories_are_left_out_where_one_is_asked_for() {
     assert_eq!(goes_on(FILE), Some(true));
     assert_eq!(goes_on(&path(folders[0])), Some(false));
     assert_eq!(goes_on(&path(folders[1])), None);
+}
+
+/// What a process cannot have written is no answer; what is no file is one that nobody can read, however old.
+#[test]
+fn what_is_older_is_left_out_where_a_moment_is_asked_for() {
+    let mut store = store();
+    let new = format!("/store/--work--/{STAMP}_new.jsonl");
+    let folder = format!("/store/--work--/{STAMP}_folder.jsonl");
+    add(&mut store, &new, &header());
+    (written(&mut store, FILE, 99), written(&mut store, &new, 100));
+    let both = vec![named(ID, FILE), named("new", &new)];
+    assert_eq!(found(list_of(&store, at(99))), (both, Vec::new()));
+    assert_eq!(found(list_of(&store, at(100))), (vec![named("new", &new)], Vec::new()));
+    store.folder(&folder, 60);
+    written(&mut store, &folder, 1);
+    assert_eq!(found(list_of(&store, at(101))), (Vec::new(), vec![folder.into()]));
 }
 
 /// An id is one of its directory, and two directories may share a folder.
