@@ -142,9 +142,13 @@ impl Survey<'_> {
     fn by_tool(&self, key: &ProcKey) -> Option<(String, Source)> {
         let variable = self.agent.card().tool_variable?;
         let table = self.host.table().ok()?;
+        let tools = table.descendants(key.pid);
+        if tools.is_empty() {
+            return None;
+        }
         // An agent that itself is a tool of another hands that one's variable on, and may where it does not tell.
         let inherited = self.host.env(key, &[variable]).ok()?.remove(variable);
-        table.descendants(key.pid).into_iter().find_map(|pid| {
+        tools.into_iter().find_map(|pid| {
             let child = table.key(table.process(pid)?);
             let id = self.host.env(&child, &[variable]).ok()?.remove(variable)?;
             if inherited.as_ref() == Some(&id) {

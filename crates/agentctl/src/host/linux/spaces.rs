@@ -5,7 +5,7 @@ use agentctl_core::{
     ident::ProcKey,
 };
 use rustix::process::getpid;
-use std::fs;
+use std::{fs, sync::OnceLock};
 
 /// The first namespace of pids, which sees all others. The kernel gives it this number.
 const FIRST: &str = "pid:[4026531836]";
@@ -43,7 +43,9 @@ pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
     if has_other_clock(pid) {
         return Some(format!("pid {pid} keeps another time than we do"));
     }
-    let nested = fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
+    static NESTED: OnceLock<bool> = OnceLock::new();
+    let is_nested = || fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
+    let nested = *NESTED.get_or_init(is_nested);
     let elder = |first: &Process| start < first.start;
     let older = table.process(1).is_some_and(elder);
     let unseen = nested && (older || last_pid().is_some_and(|last| !is_given(table, last, pid)));
