@@ -24,6 +24,7 @@ use std::{
     ffi::{CStr, OsString},
     fs::File,
     io::Read,
+    iter,
     mem::MaybeUninit,
     os::unix::ffi::OsStringExt,
     path::PathBuf,
@@ -242,7 +243,7 @@ impl Door {
     pub(super) fn env(&self, names: &[&str]) -> Told<Env> {
         let bytes = self.ask_bytes(c"environ", ENVIRONMENT_END)?;
         let mut env = BTreeMap::new();
-        for line in bytes.split(|&byte| byte == 0) {
+        for line in ended_by_nul(&bytes) {
             let Some(equals) = line.iter().position(|&byte| byte == b'=') else { continue };
             let (name, value) = line.split_at(equals);
             let Some(name) = names.iter().find(|wanted| wanted.as_bytes() == name) else {
@@ -376,6 +377,16 @@ fn device(number: u64) -> PathBuf {
         (4, 0..64) => format!("/dev/tty{minor}"),
         (4, _) => format!("/dev/ttyS{}", minor - 64),
         _ => format!("/dev/char/{major}:{minor}"),
+    })
+}
+
+/// Texts of which each ends with a nul, but perhaps the last. A byte at a time would take as long as the kernel does to tell them.
+fn ended_by_nul(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    iter::from_fn(move || {
+        let one = CStr::from_bytes_until_nul(rest).map_or(rest, CStr::to_bytes);
+        let all = std::mem::take(&mut rest);
+        rest = all.get(one.len() + 1..).unwrap_or_default();
+        (!all.is_empty()).then_some(one)
     })
 }
 
