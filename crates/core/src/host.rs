@@ -2,6 +2,10 @@
 //!
 //! The program has the real ones; the test kit answers from captured trees and process tables.
 
+mod tables;
+
+pub use tables::{Cell, Showing, Shown, Tables};
+
 use crate::{
     agent::{Depth, Stub},
     control::Unheard,
@@ -337,55 +341,6 @@ pub trait Kernel {
     /// It holds a flock on what this path leads to, under whatever name, and nobody else does. To ask a process costs next to
     /// nothing, and [`Kernel::lockers`] milliseconds.
     fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool>;
-}
-
-/// One value of a database row.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// Nothing.
-    Null,
-    /// A whole number.
-    Number(i64),
-    /// A fraction.
-    Fraction(f64),
-    /// Text, or bytes that are.
-    Text(String),
-    /// Other bytes.
-    Bytes(Vec<u8>),
-}
-
-impl Cell {
-    /// Its text.
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Null | Self::Number(_) | Self::Fraction(_) | Self::Bytes(_) => None,
-        }
-    }
-
-    /// Its number, cut to a whole one.
-    pub fn number(&self) -> Option<i64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Fraction(number) => Some(*number as i64),
-            Self::Null | Self::Text(_) | Self::Bytes(_) => None,
-        }
-    }
-
-    /// Its number as a fraction.
-    pub fn fraction(&self) -> Option<f64> {
-        match self {
-            Self::Number(number) => Some(*number as f64),
-            Self::Fraction(number) => Some(*number),
-            Self::Null | Self::Text(_) | Self::Bytes(_) => None,
-        }
-    }
-}
-
-/// Reads of SQLite databases that other programs write.
-pub trait Tables {
-    /// The rows a query gives. Never blocks the writer, and leaves no file behind.
-    fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>>;
 }
 
 /// A conversation in text frames over a WebSocket.

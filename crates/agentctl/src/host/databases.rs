@@ -10,7 +10,10 @@ mod opened;
 #[cfg(test)]
 mod tests;
 
-use agentctl_core::host::{Cell, Tables};
+use agentctl_core::{
+    host::{Cell, Showing, Shown, Tables},
+    lines::Flow,
+};
 use opened::Opened;
 use std::{
     collections::HashMap,
@@ -87,6 +90,28 @@ impl Tables for Databases {
             }
         }
         Err(io::Error::other("it changes faster than it can be read"))
+    }
+
+    fn show(
+        &self,
+        db: &Path,
+        question: (&str, &[Cell]),
+        visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
+    ) -> io::Result<Showing> {
+        let (file, idle) = self.take(db)?;
+        let until = Instant::now() + self.patience;
+        let mut opened = match idle {
+            Some(opened) => opened,
+            None => Opened::new(&file)?,
+        };
+        let shown = answer::show(opened.connection(), question, until, visit);
+        if !opened.is_current(&file) {
+            return Ok(Showing::Torn); // whatever went wrong
+        }
+        if opened.is_lasting() {
+            self.put_back(db, opened);
+        }
+        shown.map(|()| Showing::Sound)
     }
 }
 

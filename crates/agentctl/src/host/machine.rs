@@ -14,9 +14,10 @@ use agentctl_core::{
     evidence::Record,
     host::{
         Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, Looked, OpenFile,
-        Original, Servers, Spent, Stat, Table, Tables, Talk, Told, Use,
+        Original, Servers, Showing, Shown, Spent, Stat, Table, Tables, Talk, Told, Use,
     },
     ident::ProcKey,
+    lines::Flow,
     receipt::{Launched, Stopped},
 };
 use jiff::Timestamp;
@@ -276,6 +277,15 @@ impl<K: Kernel> Kernel for Machine<K> {
 impl<K> Tables for Machine<K> {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
         self.databases.rows(db, sql, args)
+    }
+
+    fn show(
+        &self,
+        db: &Path,
+        question: (&str, &[Cell]),
+        visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
+    ) -> io::Result<Showing> {
+        self.databases.show(db, question, visit)
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod part;
 mod skim;
+mod words;
 
 pub(super) use part::Part;
+pub(super) use words::Words;
 
 use crate::{
     host::Bytes,
@@ -124,8 +126,13 @@ pub(super) fn light(line: &[u8], picks: &'static [Pick]) -> Value {
 
 /// The picked fields of a line that is plainly an object, and of which [`object`] makes one.
 pub(super) fn sound(line: &[u8], picks: &'static [Pick]) -> Option<Value> {
+    sound_parts(line, picks).map(Part::value)
+}
+
+/// The same where they stand.
+pub(super) fn sound_parts<'l>(line: &'l [u8], picks: &'static [Pick]) -> Option<Part<'l>> {
     let (found, rest) = skim::skim(line, picks)?;
-    rest.iter().all(|byte| *byte == b' ').then(|| found.value())
+    rest.iter().all(|byte| *byte == b' ').then_some(found)
 }
 
 /// The picked fields of what [`object`] takes for one; it may have others too.

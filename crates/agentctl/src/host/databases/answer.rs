@@ -1,6 +1,9 @@
 //! One question to an open database, within limits.
 
-use agentctl_core::host::Cell;
+use agentctl_core::{
+    host::{Cell, Shown},
+    lines::Flow,
+};
 use rusqlite::{
     Connection, Row,
     ffi::ErrorCode,
@@ -23,19 +26,44 @@ pub(super) fn rows(
     args: &[Cell],
     until: Instant,
 ) -> io::Result<Vec<Vec<Cell>>> {
+    let (mut rows, mut room) = (Vec::new(), BYTES);
+    let mut take = |row: &[Shown<'_>]| {
+        if rows.len() == ROWS {
+            return Err(io::Error::other(format!("its answer has more than {ROWS} rows")));
+        }
+        let size = row.iter().map(size).fold(0, usize::saturating_add);
+        let too_long = || io::Error::other(format!("its answer is longer than {BYTES} bytes"));
+        room = room.checked_sub(size).ok_or_else(too_long)?;
+        rows.push(row.iter().map(cell).collect());
+        Ok(())
+    };
+    let mut taken = Ok(());
+    show(db, (sql, args), until, &mut |row| {
+        taken = take(row);
+        if taken.is_ok() { Flow::Continue(()) } else { Flow::Break(()) }
+    })?;
+    taken.map(|()| rows)
+}
+
+/// Shows each row where it stands, until the visitor has enough.
+pub(super) fn show(
+    db: &mut Connection,
+    (sql, args): (&str, &[Cell]),
+    until: Instant,
+    visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
+) -> io::Result<()> {
     let is_late = move || Instant::now() >= until;
     db.progress_handler(STEPS, Some(is_late)).map_err(io::Error::other)?;
     let mut query = db.prepare_cached(sql).map_err(told)?;
     let width = query.column_count();
     let mut answer = query.query(params_from_iter(args.iter().map(value))).map_err(told)?;
-    let (mut rows, mut room) = (Vec::new(), BYTES);
     while let Some(row) = answer.next().map_err(told)? {
-        if rows.len() == ROWS {
-            return Err(io::Error::other(format!("its answer has more than {ROWS} rows")));
+        let cells: io::Result<Vec<Shown<'_>>> = (0..width).map(|at| shown(row, at)).collect();
+        if visit(&cells?).is_break() {
+            break;
         }
-        rows.push(cells(row, width, &mut room)?);
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// The answer took too long.
@@ -50,18 +78,21 @@ fn told(why: rusqlite::Error) -> io::Error {
     }
 }
 
-fn cells(row: &Row<'_>, width: usize, room: &mut usize) -> io::Result<Vec<Cell>> {
-    let one = |at| {
-        let value = row.get_ref(at).map_err(told)?;
-        let size = match value {
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
-            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => 0,
-        };
-        let too_long = || io::Error::other(format!("its answer is longer than {BYTES} bytes"));
-        *room = room.checked_sub(size).ok_or_else(too_long)?;
-        Ok(cell(value))
-    };
-    (0..width).map(one).collect()
+fn shown<'r>(row: &'r Row<'_>, at: usize) -> io::Result<Shown<'r>> {
+    Ok(match row.get_ref(at).map_err(told)? {
+        ValueRef::Null => Shown::Null,
+        ValueRef::Integer(number) => Shown::Number(number),
+        ValueRef::Real(number) => Shown::Fraction(number),
+        ValueRef::Text(bytes) => Shown::Text(bytes),
+        ValueRef::Blob(bytes) => Shown::Bytes(bytes),
+    })
+}
+
+fn size(shown: &Shown<'_>) -> usize {
+    match shown {
+        Shown::Text(bytes) | Shown::Bytes(bytes) => bytes.len(),
+        Shown::Null | Shown::Number(_) | Shown::Fraction(_) => 0,
+    }
 }
 
 fn value(cell: &Cell) -> Value {
@@ -75,15 +106,15 @@ fn value(cell: &Cell) -> Value {
 }
 
 /// SQLite keeps any bytes as text: those that are none are mended, so that one does not hide the rest.
-fn cell(value: ValueRef<'_>) -> Cell {
-    match value {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(number) => Cell::Number(number),
-        ValueRef::Real(number) => Cell::Fraction(number),
-        ValueRef::Text(bytes) => Cell::Text(match str::from_utf8(bytes) {
+fn cell(shown: &Shown<'_>) -> Cell {
+    match *shown {
+        Shown::Null => Cell::Null,
+        Shown::Number(number) => Cell::Number(number),
+        Shown::Fraction(number) => Cell::Fraction(number),
+        Shown::Text(bytes) => Cell::Text(match str::from_utf8(bytes) {
             Ok(text) => text.to_owned(), // several times quicker than looking for what to mend
             Err(_) => String::from_utf8_lossy(bytes).into_owned(),
         }),
-        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
+        Shown::Bytes(bytes) => Cell::Bytes(bytes.to_vec()),
     }
 }

@@ -164,8 +164,10 @@ fn copied(db: &Path, seen: &Seen) -> io::Result<Connection> {
 fn at(db: &Path, mode: &str, flags: OpenFlags) -> io::Result<Connection> {
     crate::write::outlive_limits(); // SQLite may make the shared memory of a log longer
     let uri = format!("file:{}?{mode}", escaped(db)?);
+    // Who asks has the connection to himself: SQLite need not lock it for each cell.
+    let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {
-        let database = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
+        let database = Connection::open_with_flags(uri, flags)?;
         database.busy_timeout(PATIENCE)?;
         // Else a question that was put before is thought over for each argument: as long as the answer takes.
         database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

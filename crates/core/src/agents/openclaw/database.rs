@@ -2,20 +2,22 @@
 
 use super::{
     adapter::AGENT,
+    counted::Counted,
     entry::Entry,
     store,
-    transcript::{GLANCED, SAID, Transcript},
+    transcript::{GLANCED, Transcript},
 };
 use crate::{
     agent::{Depth, Message, Stub},
     agents::{
         files,
         json::{self, Pick},
-        pi::{entries::USAGE, messages},
+        pi::messages,
     },
     control::plain,
     evidence::Record,
-    host::{Cell, Host, Stat, Tables},
+    host::{Cell, Host, Showing, Shown, Stat, Tables},
+    lines::Flow,
     proof::Source,
 };
 use jiff::Timestamp;
@@ -29,8 +31,11 @@ use std::{
 const GLANCE: i64 = 16;
 /// How often a transcript that is written anew while it is read is begun again.
 const TRIES: usize = 5;
-/// How many entries are held at once.
-const PAGE: i64 = 64;
+/// How many entries are asked for at once, and how many bytes of them are enough: each question has a time limit.
+const PAGE: i64 = 1024;
+const ENOUGH: i64 = 16 << 20;
+/// How long an entry is, which is known before it is read.
+const SIZE: &str = "coalesce(octet_length(event_json), octet_length(event_zstd))";
 /// Longest entry that is unpacked; 2026.9.6 packs none longer.
 const LIMIT: u64 = 4 << 20;
 
@@ -197,7 +202,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
     entry.version = written.unwrap_or_default().first().and_then(|row| string(row, 0));
     let shown = shown(&stub.path, &entry);
     let said = match depth {
-        Depth::Whole => whole(host, stub, &shown)?,
+        Depth::Whole => whole(host, stub, entry.is_told().then_some(&shown))?,
         Depth::Glance => {
             let mut said = Transcript::default();
             let end = [Cell::Number(GLANCE)];
@@ -213,15 +218,13 @@ pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Rec
     Ok(Record { elsewhere, ..entry.record(shown, said)? })
 }
 
-/// All that a transcript says. What is added while it is read is left to the next look; where it is written
-/// anew (a compaction), pages of before and after it are no transcript, and all is read again.
-fn whole(tables: &dyn Tables, stub: &Stub, shown: &Source) -> io::Result<Transcript> {
+/// All that a transcript says. Where it is written anew while it is read (a compaction), entries of before and after it
+/// are no transcript, and all are read again.
+fn whole(tables: &dyn Tables, stub: &Stub, turn: Option<&Source>) -> io::Result<Transcript> {
     for _ in 0..TRIES {
-        let before = extent(tables, stub, i64::MAX)?;
-        let mut said = Transcript::counted();
-        each(tables, stub, before.last, &mut |event| said.newer(event, shown.clone()))?;
-        if extent(tables, stub, before.last)? == before {
-            return Ok(said);
+        let mut counted = Counted::new(turn);
+        if each(tables, stub, &mut |entry| counted.newer(entry))? == Showing::Sound {
+            return Ok(counted.told());
         }
     }
     Err(io::Error::other("its transcript is written anew faster than it can be read"))
@@ -237,9 +240,10 @@ struct Extent {
 
 /// As far as this entry.
 fn extent(tables: &dyn Tables, stub: &Stub, last: i64) -> io::Result<Extent> {
-    let sql = "select count(*), max(seq), sum(coalesce(octet_length(event_json),
-        octet_length(event_zstd))) from transcript_events where session_id = ?1 and seq <= ?2";
-    let rows = tables.rows(&stub.path, sql, &[Cell::Text(stub.id.clone()), Cell::Number(last)])?;
+    let sql = format!(
+        "select count(*), max(seq), sum({SIZE}) from transcript_events where session_id = ?1 and seq <= ?2"
+    );
+    let rows = tables.rows(&stub.path, &sql, &[Cell::Text(stub.id.clone()), Cell::Number(last)])?;
     let number = |at: usize| rows.first().and_then(|row| row.get(at)?.number());
     Ok(Extent {
         count: number(0).unwrap_or_default(),
@@ -248,35 +252,54 @@ fn extent(tables: &dyn Tables, stub: &Stub, last: i64) -> io::Result<Extent> {
     })
 }
 
-/// Every entry up to this one, the oldest first; a few at a time, since a transcript may be longer than what
-/// can be held.
-fn each(
-    tables: &dyn Tables,
-    stub: &Stub,
-    end: i64,
-    visit: &mut dyn FnMut(&Value),
-) -> io::Result<()> {
-    let mut last = -1;
+/// Every entry, the oldest first. What one question gives is of one moment; a longer transcript takes several, and must
+/// then be what was read of it.
+fn each(tables: &dyn Tables, stub: &Stub, visit: &mut dyn FnMut(&[u8])) -> io::Result<Showing> {
+    let mut seen = Extent { count: 0, last: -1, bytes: 0 };
     loop {
-        let which = "and seq > ?2 and seq <= ?3 order by seq limit ?4";
-        let args = [last, end, PAGE].map(Cell::Number);
-        let rows = rows(tables, stub, which, &args)?;
-        let Some(newest) = rows.last().and_then(|row| row.first()?.number()) else { return Ok(()) };
-        last = newest;
-        for event in rows.iter().filter_map(|row| event(row, &counted)) {
-            visit(&event);
+        let before = (seen.count, seen.last);
+        let (shown, more) = page(tables, stub, &mut seen, visit)?;
+        if shown == Showing::Torn {
+            return Ok(Showing::Torn);
         }
+        if more && seen.last > before.1 {
+            continue;
+        }
+        let is_one = before.0 == 0 || extent(tables, stub, seen.last)? == seen;
+        return Ok(if is_one { Showing::Sound } else { Showing::Torn });
     }
 }
 
-/// An entry as far as it is counted: what a tool answered is most of a transcript, and not asked for.
-fn counted(entry: &[u8]) -> Value {
-    let light = json::light(entry, RESULT);
-    let role = json::text(&light["message"], "role");
-    match json::text(&light, "type") == Some("message") && role == Some("toolResult") {
-        true => light,
-        false => json::some_of(entry, COUNTED),
-    }
+/// The next few entries, and whether there may be more.
+fn page(
+    tables: &dyn Tables,
+    stub: &Stub,
+    seen: &mut Extent,
+    visit: &mut dyn FnMut(&[u8]),
+) -> io::Result<(Showing, bool)> {
+    let sql = format!(
+        "select seq, event_json, event_zstd, {SIZE} from transcript_events \
+         where session_id = ?1 and seq > ?2 order by seq limit ?3"
+    );
+    let args = [Cell::Text(stub.id.clone()), Cell::Number(seen.last), Cell::Number(PAGE)];
+    let (all, enough) = (seen.count + PAGE, seen.bytes.saturating_add(ENOUGH));
+    let shown = tables.show(&stub.path, (&sql, &args), &mut |row| {
+        let [Shown::Number(seq), written, packed, size] = row else { return Flow::Break(()) };
+        let size = if let Shown::Number(size) = size { *size } else { 0 };
+        *seen =
+            Extent { count: seen.count + 1, last: *seq, bytes: seen.bytes.saturating_add(size) };
+        match (written, packed) {
+            (Shown::Text(entry), _) => visit(entry),
+            (_, Shown::Bytes(packed)) => {
+                if let Some(entry) = unpack(packed) {
+                    visit(&entry);
+                }
+            }
+            _ => {}
+        }
+        if seen.bytes < enough { Flow::Continue(()) } else { Flow::Break(()) }
+    })?;
+    Ok((shown, seen.count == all || seen.bytes >= enough))
 }
 
 /// An entry as far as a glance looks at it.
@@ -284,41 +307,6 @@ fn glanced(entry: &[u8]) -> Value {
     let light = json::light(entry, GLANCED);
     if light.is_object() { light } else { json::object(entry) }
 }
-
-/// What is looked at of what a tool answered.
-static RESULT: &[Pick] = &[
-    Pick::Field("type"),
-    Pick::Field("timestamp"),
-    Pick::Within(
-        "message",
-        &[
-            Pick::Field("role"),
-            Pick::Within("openclawAbort", &[Pick::Field("aborted")]),
-            Pick::Within("usage", USAGE),
-        ],
-    ),
-];
-
-/// All that is looked at of an entry.
-static COUNTED: &[Pick] = &[
-    Pick::Field("type"),
-    Pick::Field("timestamp"),
-    Pick::Field("cwd"),
-    Pick::Field("modelId"),
-    Pick::Within("usage", USAGE),
-    Pick::Within(
-        "message",
-        &[
-            Pick::Field("role"),
-            Pick::Field("stopReason"),
-            Pick::Field("errorMessage"),
-            Pick::Field("durationMs"),
-            Pick::Within("openclawAbort", &[Pick::Field("aborted")]),
-            Pick::Each("content", SAID),
-            Pick::Within("usage", USAGE),
-        ],
-    ),
-];
 
 /// What is looked at of what a row holds besides its columns.
 static MORE: &[Pick] =

@@ -111,11 +111,16 @@ impl Entry {
         })
     }
 
-    /// All that is known of it. A transcript without a status of its own tells its newest turn itself.
-    pub(super) fn record(self, shown: Source, said: Transcript) -> io::Result<Record> {
-        let turn = match (&self.status, said.turn) {
-            (None, Some(turn)) if self.key.is_none() => turn,
-            _ => self.turn(shown)?,
+    /// A transcript without a status of its own tells its newest turn itself.
+    pub(super) fn is_told(&self) -> bool {
+        self.status.is_none() && self.key.is_none()
+    }
+
+    /// All that is known of it.
+    pub(super) fn record(self, shown: Source, mut said: Transcript) -> io::Result<Record> {
+        let turn = match said.turn.take().filter(|_| self.is_told()) {
+            Some(turn) => turn,
+            None => self.turn(shown)?,
         };
         Ok(Record {
             title: self.title(),

@@ -6,6 +6,7 @@
 mod adapter;
 mod config;
 mod control;
+mod counted;
 mod database;
 mod entry;
 mod files;

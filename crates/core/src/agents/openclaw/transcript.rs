@@ -45,7 +45,12 @@ impl Transcript {
             Some("message") => self.message(entry, place),
             _ => {}
         }
-        if let (Some(sum), Some((tokens, cost))) = (&mut self.tokens, entries::spent(entry)) {
+        self.spend(entries::spent(entry));
+    }
+
+    /// Adds what an entry was billed.
+    pub(super) fn spend(&mut self, bill: Option<(Tokens, f64)>) {
+        if let (Some(sum), Some((tokens, cost))) = (&mut self.tokens, bill) {
             sum.input = sum.input.saturating_add(tokens.input);
             sum.output = sum.output.saturating_add(tokens.output);
             sum.cache_read = sum.cache_read.saturating_add(tokens.cache_read);

@@ -3,6 +3,8 @@
 //! The schema grows from release to release (1.2.1 has 18 columns of a session, 1.18.33 has 29): a
 //! column that may be absent is asked for only where it is there.
 
+mod plain;
+
 use super::{
     adapter::Window,
     messages::Piece,
@@ -25,6 +27,9 @@ use std::{
 /// When a session was last written to. Its own time stands still in the middle of a turn.
 const UPDATED: &str = "max(s.time_updated, coalesce((select max(m.time_created) from message m \
                        where m.session_id = s.id), 0))";
+
+/// How a part begins that is no text: of a name that stands twice SQLite takes the first. Nothing else of it is looked at.
+const TOOL: &str = r#"{"type":"tool","#;
 
 /// The file that is written to first: the database itself follows much later.
 pub(super) fn log(db: &Path) -> PathBuf {
@@ -80,7 +85,7 @@ pub(super) fn busy(host: &dyn Host, db: &Path, since: Timestamp) -> io::Result<V
             continue;
         }
         let is_open = match (Asked { host, db, id }).newest() {
-            Ok(newest) => newest.is_some_and(record::is_open),
+            Ok(newest) => newest.is_some_and(|newest| record::is_open(newest.said)),
             Err(why) if why.kind() == io::ErrorKind::TimedOut => return Err(why),
             Err(_) => true, // what cannot be read may be open, and must not hide the others
         };
@@ -119,7 +124,19 @@ pub(super) fn saved(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Sa
         (Depth::Whole, true) => Some(Spent::of(&session)),
         (Depth::Whole, false) => Some(asked.total()?),
     };
-    Ok(Saved { session, first: asked.first()?, newest, last: asked.spoken()?, spent })
+    let first = asked.first()?;
+    let (newest, last) = newest.map_or((None, None), |newest| (Some(newest.said), newest.last));
+    let last = match last {
+        Some(part) => Some(part),
+        None => asked.spoken()?,
+    };
+    Ok(Saved { session, first, newest, last, spent })
+}
+
+/// The newest message, and the last thing that it says, where that is plain and the agent's.
+struct Newest {
+    said: Said,
+    last: Option<Value>,
 }
 
 /// A field of a column that holds JSON; nothing where it holds anything else, which would be an error.
@@ -176,7 +193,8 @@ impl Asked<'_> {
     fn spoken(&self) -> io::Result<Option<Value>> {
         let spoken = self.parts(&format!(
             "select p.data from message m join part p on p.message_id = m.id \
-             where m.session_id = ?1 and {} = 'assistant' and {} = 'text' and {} <> '' \
+             where m.session_id = ?1 and {} = 'assistant' and substr(p.data, 1, 15) <> '{TOOL}' \
+             and {} = 'text' and {} <> '' \
              order by m.time_created desc, m.id desc, p.id desc limit 1",
             field("m.data", "role"),
             field("p.data", "type"),
@@ -186,7 +204,7 @@ impl Asked<'_> {
     }
 
     /// The newest message with its parts, and a query that shows what decides of it.
-    fn newest(&self) -> io::Result<Option<Said>> {
+    fn newest(&self) -> io::Result<Option<Newest>> {
         let pick = |id: &str| {
             format!(
                 "from message where session_id = {id} order by time_created desc, id desc limit 1"
@@ -194,17 +212,23 @@ impl Asked<'_> {
         };
         let decides =
             "json_extract(data, '$.role', '$.finish', '$.error.name', '$.time.completed')";
-        let rows = self.rows(&format!("select id, data, {decides} {}", pick("?1")))?;
-        let Some([id, said, shows]) = rows.first().map(Vec::as_slice) else { return Ok(None) };
-        let parts = "select data from part where message_id = ?1 order by id";
-        let parts = self.host.rows(self.db, parts, std::slice::from_ref(id))?;
-        Ok(Some(Said {
-            body: body(said),
-            parts: parts.iter().filter_map(|row| Some(part(row.first()?))).collect(),
-            source: Source::Row {
-                path: self.db.to_owned(),
-                query: format!("select {decides} {}", pick(&quoted(self.id))),
-                shows: shows.text().unwrap_or_default().to_owned(),
+        let rows = self.rows(&format!(
+            "select m.data, m.decides, p.data from (select id, data, {decides} as decides {}) m \
+             left join part p on p.message_id = m.id order by p.id",
+            pick("?1")
+        ))?;
+        let Some([said, shows, _]) = rows.first().map(Vec::as_slice) else { return Ok(None) };
+        let parts = || rows.iter().filter_map(|row| row.get(2)).filter(|cell| **cell != Cell::Null);
+        Ok(Some(Newest {
+            last: plain::spoken(said, parts()).map(part),
+            said: Said {
+                body: message(said),
+                parts: parts().map(part).collect(),
+                source: Source::Row {
+                    path: self.db.to_owned(),
+                    query: format!("select {decides} {}", pick(&quoted(self.id))),
+                    shows: shows.text().unwrap_or_default().to_owned(),
+                },
             },
         }))
     }
@@ -260,6 +284,21 @@ fn millis(cell: &Cell) -> u64 {
 fn body(cell: &Cell) -> Value {
     cell.text().map(|text| json::object(text.as_bytes())).unwrap_or_default()
 }
+
+/// A message, as far as [`record`] looks at it.
+fn message(cell: &Cell) -> Value {
+    cell.text().map(|text| json::some_of(text.as_bytes(), MESSAGE)).unwrap_or_default()
+}
+
+static MESSAGE: &[Pick] = &[
+    Pick::Field("role"),
+    Pick::Field("finish"),
+    Pick::Field("providerID"),
+    Pick::Field("modelID"),
+    Pick::Within("model", &[Pick::Field("providerID"), Pick::Field("modelID")]),
+    Pick::Within("time", &[Pick::Field("created"), Pick::Field("completed")]),
+    Pick::Whole("error"),
+];
 
 /// A part of a message, as far as [`record`] looks at it: what tools were given and have answered is long.
 fn part(cell: &Cell) -> Value {

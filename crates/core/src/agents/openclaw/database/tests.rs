@@ -44,10 +44,11 @@ impl Tables for Compacted {
             let count = Cell::Number(seen.len() as i64);
             return Ok(vec![vec![count.clone(), last, count]]);
         }
-        let page = rows.iter().filter(|seq| (number(1) + 1..=number(2)).contains(*seq));
+        let page = rows.iter().filter(|seq| **seq > number(1));
         let event = r#"{"type":"message","message":{"role":"assistant","usage":{"output":1}}}"#;
-        let row = |seq: &i64| vec![Cell::Number(*seq), Cell::Text(event.into()), Cell::Null];
-        let page = page.take(number(3) as usize).map(row).collect();
+        let (event, size) = (Cell::Text(event.into()), Cell::Number(1));
+        let row = |seq: &i64| vec![Cell::Number(*seq), event.clone(), Cell::Null, size.clone()];
+        let page = page.take(number(2) as usize).map(row).collect();
         if self.pages.fetch_add(1, Ordering::Relaxed) == 0 {
             *rows = self.then.clone();
         }
@@ -55,20 +56,88 @@ impl Tables for Compacted {
     }
 }
 
-fn counted_of(then: Vec<i64>) -> Option<u64> {
-    let (rows, pages) = (Mutex::new((0..150).collect()), AtomicUsize::new(0));
-    let tables = Compacted { rows, then, pages };
+fn stub() -> Stub {
     let (updated, path) = (Timestamp::UNIX_EPOCH, "/db".into());
     let (id, touched) = ("one".to_owned(), updated);
-    let stub = Stub { id, path, updated, touched, title: None, stat: None };
-    let said = whole(&tables, &stub, &Source::Blind).expect("it rests at last");
+    Stub { id, path, updated, touched, title: None, stat: None }
+}
+
+fn counted_of(then: Vec<i64>) -> Option<u64> {
+    let (rows, pages) = (Mutex::new((0..2500).collect()), AtomicUsize::new(0));
+    let tables = Compacted { rows, then, pages };
+    let said = whole(&tables, &stub(), None).expect("it rests at last");
     said.tokens.map(|tokens| tokens.output)
 }
 
 #[test]
 fn a_transcript_is_of_before_a_compaction_or_of_after_it() {
-    assert_eq!(counted_of((0..150).collect()), Some(150));
-    assert_eq!(counted_of((0..170).collect()), Some(150), "more was said since");
-    assert_eq!(counted_of((100..150).collect()), Some(50), "the old ones are gone");
+    assert_eq!(counted_of((0..2500).collect()), Some(2500));
+    assert_eq!(counted_of((0..2700).collect()), Some(2700), "more was said since");
+    assert_eq!(counted_of((2000..2500).collect()), Some(500), "the old ones are gone");
     assert_eq!(counted_of((0..20).collect()), Some(20), "the new ones are few");
+    assert_eq!(counted_of(Vec::new()), Some(0), "there is none any more");
+}
+
+/// Pages that each end long before their last row, which never come to an end, or which belong to two moments.
+struct Shows {
+    /// How long each of the entries is.
+    size: i64,
+    count: i64,
+    torn: AtomicUsize,
+    asked: AtomicUsize,
+}
+
+impl Tables for Shows {
+    fn rows(&self, _: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let (last, count) = (self.count - 1, self.count);
+        if sql.contains("count(*)") {
+            assert_eq!(args[1], Cell::Number(last));
+            return Ok(vec![[count, last, count * self.size].map(Cell::Number).to_vec()]);
+        }
+        let event = r#"{"type":"usage","usage":{"output":1}}"#;
+        let row = |seq| {
+            let (seq, size) = (Cell::Number(seq), Cell::Number(self.size));
+            vec![seq, Cell::Text(event.into()), Cell::Null, size]
+        };
+        Ok((args[1].number().expect("a number") + 1..count).map(row).collect())
+    }
+
+    fn show(
+        &self,
+        db: &Path,
+        (sql, args): (&str, &[Cell]),
+        visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
+    ) -> io::Result<Showing> {
+        for row in self.rows(db, sql, args)? {
+            if visit(&row.iter().map(Shown::from).collect::<Vec<_>>()).is_break() {
+                break;
+            }
+        }
+        let torn = self.torn.load(Ordering::Relaxed);
+        self.torn.store(torn.saturating_sub(1), Ordering::Relaxed);
+        Ok(if torn == 0 { Showing::Sound } else { Showing::Torn })
+    }
+}
+
+fn shown_of((size, count): (i64, i64), torn: usize) -> (io::Result<Option<u64>>, usize) {
+    let tables = Shows { size, count, torn: torn.into(), asked: AtomicUsize::new(0) };
+    let said = whole(&tables, &stub(), None);
+    let tokens = said.map(|said| said.tokens.map(|tokens| tokens.output));
+    (tokens, tables.asked.load(Ordering::Relaxed))
+}
+
+#[test]
+fn long_entries_are_read_a_few_at_a_time_and_torn_pages_again() {
+    let counted = |of, torn| {
+        let (tokens, asked) = shown_of(of, torn);
+        (tokens.expect("it rests at last"), asked)
+    };
+    assert_eq!(counted((100, 20), 0), (Some(20), 1));
+    assert_eq!(counted((ENOUGH / 4, 9), 0), (Some(9), 4), "and what was read is still there");
+    assert_eq!(counted((ENOUGH / 4, 8), 0), (Some(8), 4));
+    assert_eq!(counted((ENOUGH * 2, 3), 0), (Some(3), 5));
+    assert_eq!(counted((100, 20), TRIES - 1), (Some(20), TRIES));
+    let why = shown_of((100, 20), TRIES).0.expect_err("it never rests");
+    assert_eq!(why.to_string(), "its transcript is written anew faster than it can be read");
 }
