@@ -135,6 +135,10 @@ pub trait Bytes: Send + Sync {
     fn size(&self) -> u64;
     /// Reads at `at` into `buf`; short only at the end of the file.
     fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize>;
+    /// All of it that can be read, where it is so short that it is held: then it need not be copied.
+    fn held(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// What was read whole already.

@@ -81,8 +81,23 @@ pub fn head(
 
 /// Visits lines from the end to the beginning. What follows the last newline counts as a line.
 pub fn back(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Flow) -> io::Result<()> {
+    // What was cut shorter since it was opened is read below as far as it goes.
+    if let Some(held) = file.held().filter(|held| held.len() as u64 == file.size()) {
+        back_within(held, visit);
+        return Ok(());
+    }
     let mut room = Room::take();
     walk_back(file, &mut room.0, visit)
+}
+
+fn back_within(mut lines: &[u8], visit: &mut dyn FnMut(Line<'_>) -> Flow) {
+    while let Some(cut) = memrchr(b'\n', lines) {
+        if hand(cut as u64 + 1, &lines[cut + 1..], visit).is_break() {
+            return;
+        }
+        lines = &lines[..cut];
+    }
+    let _ = hand(0, lines, visit);
 }
 
 /// What is held stands at the end of the room, so that what comes before it is read to its place.
@@ -177,8 +192,17 @@ pub fn forward(
 
 /// The same for those lines that are sought. One that is too long to hold may be visited unsought.
 pub fn walk(file: &dyn Bytes, from: u64, walker: &mut dyn Walker) -> io::Result<u64> {
+    if let Some(held) = file.held() {
+        return Ok(walk_held(held, from, walker));
+    }
     let mut room = Room::take();
     walk_on(file, from, &mut room.0, walker)
+}
+
+fn walk_held(held: &[u8], from: u64, walker: &mut dyn Walker) -> u64 {
+    let left = usize::try_from(from).ok().and_then(|from| held.get(from..)).unwrap_or_default();
+    let whole = memrchr(b'\n', left).map_or(0, |cut| cut + 1);
+    walk_within(from, &left[..whole], walker).unwrap_or(from + whole as u64)
 }
 
 fn walk_on(

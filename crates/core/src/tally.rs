@@ -6,6 +6,7 @@
 
 mod messages;
 mod numbers;
+mod quick;
 
 pub(crate) use messages::Messages;
 pub(crate) use numbers::{Reader, Writer};
@@ -16,7 +17,6 @@ use crate::{
     lines::{self, Flow, Line, Walker},
 };
 use std::{
-    hash::{DefaultHasher, Hasher},
     io, iter,
     path::{Path, PathBuf},
 };
@@ -27,7 +27,7 @@ const END: u64 = 4 << 10;
 
 /// Something that is counted line by line.
 pub(crate) trait Count: Default {
-    /// Takes in the next line. False where what is kept of earlier lines is not enough for that, and all have to
+    /// Takes in the next line: one that was sought, or is too long to be held. False where what is kept of earlier lines is not enough for that, and all have to
     /// be counted anew; never said by one that has seen all lines itself.
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool;
     /// Where in these lines the first one is that may count; what it passes over would be taken in without a trace.
@@ -228,15 +228,14 @@ fn has_only_grown(before: &Stat, now: &Stat) -> bool {
 
 /// Tells one content up to this place from another, by its two ends.
 fn print(file: &dyn Bytes, mark: u64) -> io::Result<u64> {
-    let mut hasher = DefaultHasher::new();
+    let mut sum = 0;
     let mut part = [0; END as usize];
     for (from, to) in [(0, mark.min(BEGINNING)), (mark.saturating_sub(END), mark)] {
         let part = &mut part[..(to - from) as usize];
         let read = file.read_at(part, from)?;
-        hasher.write(&part[..read]);
-        hasher.write_usize(read);
+        sum = quick::sum(sum, &part[..read]);
     }
-    Ok(hasher.finish())
+    Ok(sum)
 }
 
 #[cfg(test)]

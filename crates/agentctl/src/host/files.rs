@@ -141,6 +141,11 @@ impl Bytes for Opened {
         let from = usize::try_from(at).map_or(whole.len(), |at| at.min(whole.len()));
         (&whole[from..]).read(buf)
     }
+
+    /// Of what cannot be read [`Bytes::read_at`] says why.
+    fn held(&self) -> Option<&[u8]> {
+        if self.size > SHORT { None } else { self.whole().ok() }
+    }
 }
 
 fn regular(found: &Metadata) -> io::Result<()> {

@@ -2,9 +2,11 @@
 
 mod part;
 mod skim;
+mod told;
 mod words;
 
 pub(super) use part::Part;
+pub(super) use told::{chosen_parts, light_parts, some_parts};
 pub(super) use words::Words;
 
 use crate::{

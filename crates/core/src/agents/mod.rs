@@ -9,6 +9,7 @@ mod json;
 mod openclaw;
 mod opencode;
 mod pi;
+mod sign;
 mod words;
 
 use crate::agent::Agent;

@@ -4,7 +4,8 @@ use super::{Reader, Writer};
 use crate::evidence::Tokens;
 use std::{
     collections::HashMap,
-    hash::{DefaultHasher, Hasher},
+    hash::{BuildHasherDefault, DefaultHasher, Hasher},
+    ops::Range,
 };
 
 /// How many of the newest messages are kept with what they count, since their next line may be still to come.
@@ -16,25 +17,56 @@ pub(crate) struct Messages {
     /// Tokens of messages that were counted before, of which nothing else is kept but the sums of their ids.
     settled: Tokens,
     ids: Vec<u64>,
-    /// The others, with their order.
-    named: HashMap<String, (u64, Tokens)>,
+    /// The others, and their ids, one behind the other.
+    named: Vec<Named>,
+    texts: String,
+    /// Of each sum the message that was met last.
+    places: HashMap<u64, usize, BuildHasherDefault<AsItIs>>,
     next: u64,
+}
+
+/// A message of which the id is known.
+#[derive(Debug)]
+struct Named {
+    text: Range<usize>,
+    sum: u64,
+    order: u64,
+    tokens: Tokens,
+    /// Another one of the same sum.
+    twin: Option<usize>,
 }
 
 impl Messages {
     /// One more line of a message. False where an earlier one was counted already and cannot be taken back.
-    pub(crate) fn add(&mut self, id: String, tokens: Tokens) -> bool {
-        if !self.ids.is_empty() && self.ids.binary_search(&sum(&id)).is_ok() {
-            return false;
+    pub(crate) fn add(&mut self, id: &str, tokens: Tokens) -> bool {
+        let sum = sum(id);
+        let is_new = self.ids.binary_search(&sum).is_err();
+        if is_new {
+            self.put(id, sum, tokens);
         }
-        self.named.insert(id, (self.next, tokens));
+        is_new
+    }
+
+    fn put(&mut self, id: &str, sum: u64, tokens: Tokens) {
+        let order = self.next;
         self.next += 1;
-        true
+        let mut place = self.places.get(&sum).copied();
+        while let Some(message) = place.and_then(|at| self.named.get_mut(at)) {
+            if self.texts.get(message.text.clone()) == Some(id) {
+                (message.order, message.tokens) = (order, tokens);
+                return;
+            }
+            place = message.twin;
+        }
+        let from = self.texts.len();
+        self.texts.push_str(id);
+        let twin = self.places.insert(sum, self.named.len());
+        self.named.push(Named { text: from..self.texts.len(), sum, order, tokens, twin });
     }
 
     /// Of all messages together.
     pub(crate) fn tokens(&self) -> Tokens {
-        self.named.values().map(|(_, tokens)| *tokens).fold(self.settled, Tokens::plus)
+        self.named.iter().map(|message| message.tokens).fold(self.settled, Tokens::plus)
     }
 
     /// How many there are.
@@ -44,26 +76,21 @@ impl Messages {
 
     /// Sums of all ids, in order: what has none in common with another has no message in common with it.
     pub(crate) fn sums(&self) -> Vec<u64> {
-        let mut sums = self.ids.clone();
-        sums.extend(self.named.keys().map(|id| sum(id)));
-        sums.sort_unstable();
-        sums
+        sorted(&self.ids, self.named.iter())
     }
 
     pub(crate) fn write(&self, to: &mut Writer) {
         let mut named: Vec<_> = self.named.iter().collect();
-        named.sort_unstable_by_key(|(_, (order, _))| *order);
+        named.sort_unstable_by_key(|message| message.order);
         let (old, recent) = named.split_at(named.len().saturating_sub(RECENT));
-        let mut ids = self.ids.clone();
-        ids.extend(old.iter().map(|(id, _)| sum(id)));
-        ids.sort_unstable();
-        to.tokens(old.iter().map(|(_, (_, tokens))| *tokens).fold(self.settled, Tokens::plus));
+        to.tokens(old.iter().map(|message| message.tokens).fold(self.settled, Tokens::plus));
+        let ids = sorted(&self.ids, old.iter().copied());
         to.number(ids.len() as u64);
         ids.iter().for_each(|id| to.number(*id));
         to.number(recent.len() as u64);
-        for (id, (_, tokens)) in recent {
-            to.text(id);
-            to.tokens(*tokens);
+        for message in recent {
+            to.text(&self.texts[message.text.clone()]);
+            to.tokens(message.tokens);
         }
     }
 
@@ -73,11 +100,17 @@ impl Messages {
         let mut all = Self { settled, ids, ..Self::default() };
         for _ in 0..from.count(40)? {
             let (id, tokens) = (from.text()?, from.tokens()?);
-            all.named.insert(id, (all.next, tokens));
-            all.next += 1;
+            all.put(id, sum(id), tokens);
         }
         Some(all)
     }
+}
+
+/// Sums that are kept, and those of messages.
+fn sorted<'m>(ids: &[u64], messages: impl Iterator<Item = &'m Named>) -> Vec<u64> {
+    let mut sums: Vec<u64> = ids.iter().copied().chain(messages.map(|one| one.sum)).collect();
+    sums.sort_unstable();
+    sums
 }
 
 /// Two ids of one sum are taken for one only to count anew.
@@ -85,4 +118,58 @@ fn sum(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(id.as_bytes());
     hasher.finish()
+}
+
+/// A sum is as good as any to be placed by.
+#[derive(Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, sum: u64) {
+        self.0 = sum;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(output: u64) -> Tokens {
+        Tokens { output, ..Tokens::default() }
+    }
+
+    /// No two ids are known that have one sum: here they are said to.
+    #[test]
+    fn messages_of_one_sum_are_told_apart_by_their_ids() {
+        let mut messages = Messages::default();
+        for (id, output) in [("a", 1), ("b", 20), ("c", 300), ("a", 4000), ("b", 50_000)] {
+            messages.put(id, 7, used(output));
+        }
+        assert_eq!((messages.len(), messages.tokens()), (3, used(54_300)));
+        let mut to = Writer::default();
+        messages.write(&mut to);
+        let bytes = to.bytes();
+        let again = Messages::read(&mut Reader::new(&bytes)).expect("it was written");
+        assert_eq!((again.len(), again.tokens()), (3, used(54_300)));
+    }
+
+    #[test]
+    fn the_newest_line_of_a_message_counts_wherever_it_stands() {
+        let mut messages = Messages::default();
+        for (id, output) in [("a", 1), ("a", 2), ("b", 10), ("a", 3), ("", 100), ("", 200)] {
+            assert!(messages.add(id, used(output)));
+        }
+        assert_eq!((messages.len(), messages.tokens()), (3, used(213)));
+        let mut sums = ["a", "b", ""].map(sum);
+        sums.sort_unstable();
+        assert_eq!(messages.sums(), sums);
+    }
 }

@@ -9,13 +9,13 @@ pub(crate) struct Writer(Vec<u8>);
 impl Writer {
     /// One number.
     pub(crate) fn number(&mut self, number: u64) {
-        self.0.extend(number.to_le_bytes());
+        self.0.extend_from_slice(&number.to_le_bytes());
     }
 
     /// A text, behind its length.
     pub(crate) fn text(&mut self, text: &str) {
         self.number(text.len() as u64);
-        self.0.extend(text.as_bytes());
+        self.0.extend_from_slice(text.as_bytes());
     }
 
     /// Four numbers.
@@ -53,11 +53,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A text.
-    pub(crate) fn text(&mut self) -> Option<String> {
+    pub(crate) fn text(&mut self) -> Option<&'a str> {
         let length = self.count(1)?;
         let (text, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
-        std::str::from_utf8(text).ok().map(str::to_owned)
+        std::str::from_utf8(text).ok()
     }
 
     /// Four numbers.

@@ -16,7 +16,7 @@ impl Count for Lines {
         let text = String::from_utf8_lossy(bytes);
         let Some((id, output)) = text.split_once(' ') else { return true };
         let output = output.parse().unwrap_or(0);
-        self.0.add(id.to_owned(), Tokens { output, ..Tokens::default() })
+        self.0.add(id, Tokens { output, ..Tokens::default() })
     }
 
     fn write(&self, to: &mut Writer) {

@@ -39,6 +39,23 @@ impl Bytes for Growing {
     }
 }
 
+/// A file that is held: nothing needs to be read of it.
+struct Held(Vec<u8>);
+
+impl Bytes for Held {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+        Err(io::Error::other("it is held"))
+    }
+
+    fn held(&self) -> Option<&[u8]> {
+        Some(&self.0)
+    }
+}
+
 type Seen = (u64, u64, Option<Vec<u8>>);
 
 /// Seeks lines that have this byte, at most so many.
@@ -206,6 +223,46 @@ proptest! {
         prop_assert_eq!(stopped, end.unwrap_or(whole as u64));
     }
 
+    /// What is held is walked where it stands: from either end, from any line on, and up to where one was enough.
+    #[test]
+    fn what_is_held_has_the_same_lines(bytes in content(), most in 1..9usize, byte in 11..=255u8) {
+        let held = Held(bytes.clone());
+        let backwards = |file: &dyn Bytes| {
+            let mut found = Vec::new();
+            back(file, &mut |line| {
+                found.push(seen(&line));
+                if found.len() < most { Flow::Continue(()) } else { Flow::Break(()) }
+            }).expect("memory can be read");
+            found
+        };
+        prop_assert!(backwards(&held) == backwards(&bytes));
+
+        let whole = upto_newline(&bytes);
+        let (mut at, mut found) = (0, Vec::new());
+        loop {
+            let mut left = most;
+            let next = forward(&held, at, &mut |line| {
+                found.push(seen(&line));
+                left -= 1;
+                if left == 0 { Flow::Break(()) } else { Flow::Continue(()) }
+            }).expect("memory can be read");
+            if next == at {
+                break;
+            }
+            at = next;
+        }
+        prop_assert_eq!(at, whole as u64);
+        prop_assert!(found == plain(&bytes[..whole]));
+        let beyond = bytes.len() as u64 + 7;
+        prop_assert_eq!(forward(&held, beyond, &mut |_| Flow::Continue(())).expect("nothing"), beyond);
+
+        let mut seeking = Seeking { byte, found: Vec::new(), most: usize::MAX };
+        prop_assert_eq!(walk(&held, 0, &mut seeking).expect("memory can be read"), whole as u64);
+        let mut sought = plain(&bytes[..whole]);
+        sought.retain(|(at, size, _)| bytes[*at as usize..][..*size as usize].contains(&byte));
+        prop_assert!(seeking.found == sought);
+    }
+
     #[test]
     fn a_span_is_what_stands_there(bytes in content(), from in 0..300_000u64, size in 0..300_000u64) {
         let opened = bytes.len();
@@ -258,6 +315,27 @@ fn a_file_that_was_cut_shorter_has_no_lines_behind_its_end() {
     let file = Growing { bytes, opened: 20, step: usize::MAX, grows: 0, read: AtomicUsize::new(0) };
     let mut seen = Vec::new();
     back(&file, &mut |line| {
+        seen.push(line.at);
+        Flow::Continue(())
+    })
+    .expect("memory can be read");
+    assert_eq!(seen, [0; 0]);
+
+    struct Cut;
+    impl Bytes for Cut {
+        fn size(&self) -> u64 {
+            20
+        }
+
+        fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+            b"one\ntwo\n".to_vec().read_at(buf, at)
+        }
+
+        fn held(&self) -> Option<&[u8]> {
+            Some(b"one\ntwo\n")
+        }
+    }
+    back(&Cut, &mut |line| {
         seen.push(line.at);
         Flow::Continue(())
     })

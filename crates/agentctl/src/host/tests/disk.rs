@@ -95,6 +95,7 @@ fn a_file_is_as_long_as_it_was_when_it_was_opened() {
         assert_eq!((unread.size(), read(&*unread, 100, 1)), (length as u64, left));
         let whole = if length == 10 { text("b", 10) } else { "xyz".to_owned() };
         assert_eq!(read(&*unread, length, 0), whole);
+        assert_eq!(unread.held(), (length == 10).then_some(whole.as_bytes()));
     }
 }
 

@@ -31,10 +31,10 @@ impl Copying {
     /// Takes in the next line.
     pub(super) fn take(&mut self, line: &Line<'_>) {
         let (false, Body::Whole(bytes)) = (self.is_over, &line.body) else { return };
-        let value = json::some_of(bytes, &[Pick::Field("timestamp"), Pick::Field("uuid")]);
-        let Some(at) = json::time(&value, "timestamp") else { return };
+        let told = json::some_parts(bytes, &[Pick::Field("timestamp"), Pick::Field("uuid")]);
+        let Some(at) = told.time("timestamp") else { return };
         let began = *self.began.get_or_insert(at); // when it began is the first moment written down
-        let Some(uuid) = json::string(&value, "uuid") else { return };
+        let Some(uuid) = told.string("uuid") else { return };
         self.is_over = at >= began;
         if !self.is_over {
             let first = self.copied.take().map_or_else(|| uuid.clone(), |copied| copied.first);
@@ -70,7 +70,7 @@ impl Copying {
         let copied = match from.number()? {
             0 => None,
             _ => {
-                let (first, last) = (from.text()?, from.text()?);
+                let [first, last] = [from.text()?, from.text()?].map(str::to_owned);
                 Some(Copied { first, last, at: from.text()?.parse().ok()? })
             }
         };

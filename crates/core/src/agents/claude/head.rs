@@ -1,9 +1,8 @@
 //! What the beginning of a transcript tells.
 
-use super::transcript::{is_interruption, is_noise, said};
-use crate::{agents::json, lines, text};
+use super::transcript::{first_text, is_interruption, is_noise};
+use crate::{agents::json::Part, lines, text};
 use jiff::Timestamp;
-use serde_json::Value;
 use std::path::PathBuf;
 
 /// What its first lines have told so far.
@@ -22,18 +21,20 @@ impl Head {
     }
 
     /// Takes in the next line.
-    pub(super) fn newer(&mut self, value: &Value, size: u64) {
-        self.started = self.started.or_else(|| json::time(value, "timestamp"));
-        self.cwd = self.cwd.take().or_else(|| json::path(value, "cwd"));
-        self.version = self.version.take().or_else(|| json::string(value, "version"));
-        let prompt = match json::text(value, "type") {
-            Some("user") if !json::flag(value, "isMeta") => said(&value["message"]["content"]),
-            Some("queue-operation") => json::text(value, "content"),
+    pub(super) fn newer(&mut self, value: &Part<'_>, size: u64) {
+        self.started = self.started.or_else(|| value.time("timestamp"));
+        self.cwd = self.cwd.take().or_else(|| value.path("cwd"));
+        self.version = self.version.take().or_else(|| value.string("version"));
+        let prompt = match value.text("type") {
+            Some("user") if !value.flag("isMeta") => {
+                first_text(value.get("message").get("content"))
+            }
+            Some("queue-operation") => value.text("content"),
             _ => None,
         };
         let prompt = prompt.filter(|text| !is_noise(text) && !is_interruption(text));
         let prompt = prompt.and_then(text::excerpt).or_else(|| {
-            let long = json::text(value, "type") == Some("user") && size > lines::LIMIT as u64;
+            let long = value.text("type") == Some("user") && size > lines::LIMIT as u64;
             long.then(|| format!("(a prompt of {size} bytes)"))
         });
         self.prompt = self.prompt.take().or(prompt);

@@ -10,6 +10,7 @@ mod launch;
 mod messages;
 mod picks;
 mod registry;
+mod signs;
 mod store;
 mod transcript;
 mod usage;

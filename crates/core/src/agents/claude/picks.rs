@@ -61,6 +61,17 @@ static BLOCKS: &[Pick] = &[
     Pick::Field("tool_use_id"),
 ];
 
+/// What is read of a line at the beginning.
+pub(super) static BEGINNING: &[Pick] = &[
+    Pick::Field("type"),
+    Pick::Field("timestamp"),
+    Pick::Field("cwd"),
+    Pick::Field("isMeta"),
+    Pick::Field("version"),
+    Pick::Field("content"),
+    Pick::Within("message", &[Pick::Each("content", &[Pick::Field("text")])]),
+];
+
 /// The few fields that decide a turn, of a line that is too long or too strange to hold.
 pub(super) static DECISIVE: &[Pick] = &[
     Pick::Field("type"),

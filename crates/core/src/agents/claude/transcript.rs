@@ -4,11 +4,15 @@
 
 use super::{
     head::Head,
-    picks::{ASKING, BESIDE, DECISIVE, READ},
+    picks::{ASKING, BEGINNING, BESIDE, DECISIVE, READ},
+    signs::{ANSWERED, ASSISTANT, DETACHED, MOMENT, NAME, QUESTION, tells},
 };
 use crate::{
     agent::Stub,
-    agents::json,
+    agents::{
+        json::{self, Part},
+        sign,
+    },
     evidence::{Ending, Pending, Record, Turn},
     host::{Bytes, Host},
     lines::{self, Body, Flow, Line},
@@ -16,6 +20,7 @@ use crate::{
     text,
 };
 use jiff::Timestamp;
+use memchr::memmem::Finder;
 use serde_json::Value;
 use std::{collections::HashSet, io, path::Path};
 
@@ -46,7 +51,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
     }
     let mut head = Head::default();
     lines::head(&*file, HEAD, &mut |line| {
-        head.newer(&json::chosen(&*file, line, READ, DECISIVE), line.size());
+        head.newer(&json::chosen_parts(&*file, line, BEGINNING, DECISIVE), line.size());
         head.is_full()
     })?;
     let turn = tail.turn();
@@ -104,6 +109,7 @@ struct Tail<'a> {
     /// The newest line of the turn, and what stands behind it: whoever follows these is newer still.
     /// Older lines do not count, since an older turn may be out of order too.
     seen: HashSet<String>,
+    sought: Vec<Finder<'static>>,
     answered: HashSet<String>,
     asked: bool,
     model: Option<String>,
@@ -125,6 +131,7 @@ impl<'a> Tail<'a> {
             closed: None,
             looked: 0,
             seen: HashSet::new(),
+            sought: Vec::new(),
             answered: HashSet::new(),
             asked: false,
             model: None,
@@ -155,18 +162,20 @@ impl<'a> Tail<'a> {
             }
             if self.is_passed_over(bytes) {
                 self.looked += 1;
-                self.answered.extend(answered(bytes));
+                self.answered.extend(ANSWERED.values(bytes).flatten().map(str::to_owned));
                 return;
             }
+        } else if self.is_settled() && self.has_told() && self.branch.is_some() {
+            return; // of a line that is too long to hold nothing else is read
         }
         let value = self.value(file, line);
-        self.understood |= json::text(&value, "type").is_some();
+        self.understood |= value.text("type").is_some();
         self.strange |= !self.understood;
-        let kind = json::text(&value, "type").unwrap_or_default();
-        let at = json::time(&value, "timestamp");
+        let kind = value.text("type").unwrap_or_default();
+        let at = value.time("timestamp");
         self.updated = self.updated.max(at.filter(|_| self.looked <= DISORDER));
-        self.version = self.version.take().or_else(|| json::string(&value, "version"));
-        let branch = json::string(&value, "gitBranch").filter(|branch| branch != "HEAD");
+        self.version = self.version.take().or_else(|| value.string("version"));
+        let branch = value.string("gitBranch").filter(|branch| branch != "HEAD");
         self.branch = self.branch.take().or(branch);
         match kind {
             "last-prompt" if self.newest.is_none() => {
@@ -174,58 +183,62 @@ impl<'a> Tail<'a> {
             }
             "custom-title" => self.name(&value, "customTitle"),
             "ai-title" => self.name(&value, "aiTitle"),
-            "assistant" => self.said(&value["message"]),
+            "assistant" => self.said(value.get("message")),
             _ => {}
         }
         if !self.is_settled() {
-            self.calls(&value["message"]["content"]);
+            self.calls(value.get("message").get("content"));
             self.take_turn(kind, &value, (at.unwrap_or(self.written), line.at));
         }
     }
 
     /// A line as far as it can matter: once a turn was met, most lines only tell where they stand.
-    fn value(&self, file: &dyn Bytes, line: &Line<'_>) -> Value {
-        let has = |line: &[u8], word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        let says = |line: &[u8]| {
-            (self.model.is_none() || self.last.is_none()) && has(line, "\"assistant\"")
-        };
-        let light = match line.body {
-            Body::Whole(bytes) if self.is_older(bytes) && !says(bytes) => {
-                json::light(bytes, if tells(bytes) { ASKING } else { BESIDE })
-            }
-            Body::Whole(_) | Body::Huge(_) => Value::Null,
-        };
-        match json::text(&light, "type") {
-            Some(_) => light,
-            None => json::chosen(file, line, READ, DECISIVE),
-        }
+    fn value<'l>(&self, file: &dyn Bytes, line: &Line<'l>) -> Part<'l> {
+        let is_light = |bytes: &&[u8]| self.is_older(bytes) && !self.may_say(bytes);
+        let light = line
+            .whole()
+            .filter(is_light)
+            .map(|bytes| json::light_parts(bytes, if tells(bytes) { ASKING } else { BESIDE }));
+        let light = light.filter(|light| light.text("type").is_some());
+        light.unwrap_or_else(|| json::chosen_parts(file, line, READ, DECISIVE))
     }
 
     /// Once the turn is settled, only lines that tell what is still missing are worth parsing.
     fn is_dull(&self, line: &[u8]) -> bool {
-        let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        let names = || self.title.is_none() && has("-title\"");
-        let says = || (self.model.is_none() || self.last.is_none()) && has("\"assistant\"");
-        self.is_settled() && !names() && !says()
+        self.is_settled() && !self.may_name(line) && !self.may_say(line)
+    }
+
+    /// It may tell a title, which is still looked for.
+    fn may_name(&self, line: &[u8]) -> bool {
+        self.title.is_none() && NAME.is_in(line)
+    }
+
+    /// It may tell what the model said last, or which one that is, and one of these is still looked for.
+    fn may_say(&self, line: &[u8]) -> bool {
+        (self.model.is_none() || self.last.is_none()) && ASSISTANT.is_in(line)
     }
 
     /// All that an older line tells is known, or found in it without taking it apart: most lines near the end are such, and
     /// long.
     fn is_passed_over(&self, line: &[u8]) -> bool {
-        let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        let told = self.model.is_some() && self.last.is_some() && self.version.is_some();
-        let on_branch = || self.branch.is_some() || has("\"gitBranch\":\"HEAD\"");
-        let named = || self.title.is_some() || !has("-title\"");
-        told && self.is_older(line)
+        let on_branch = || self.branch.is_some() || DETACHED.is_in(line);
+        self.last.is_some()
+            && self.has_told()
+            && self.is_older(line)
             && on_branch()
-            && named()
-            && !has("AskUserQuestion")
+            && !self.may_name(line)
+            && !QUESTION.is_in(line)
             && !self.is_later(line)
+    }
+
+    /// What any line of a turn tells.
+    fn has_told(&self) -> bool {
+        self.model.is_some() && self.version.is_some()
     }
 
     /// Some moment in it is later than those of newer lines, or is not understood.
     fn is_later(&self, line: &[u8]) -> bool {
-        let mut moments = values(line, "\"timestamp\"").map(|text| text?.parse().ok());
+        let mut moments = MOMENT.values(line).map(|text| text?.parse().ok());
         moments.any(|at: Option<Timestamp>| at.is_none() || at > self.updated)
     }
 
@@ -236,34 +249,33 @@ impl<'a> Tail<'a> {
 
     /// A turn was met, and the line follows none of its lines.
     fn is_older(&self, line: &[u8]) -> bool {
-        let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        let follows = || self.seen.iter().any(|uuid| has(uuid));
+        let follows = || self.sought.iter().any(|uuid| uuid.find(line).is_some());
         self.newest.is_some() && !line.trim_ascii().is_empty() && !follows()
     }
 
-    fn name(&mut self, value: &Value, key: &str) {
-        self.title = self.title.take().or_else(|| json::string(value, key));
+    fn name(&mut self, value: &Part<'_>, key: &str) {
+        self.title = self.title.take().or_else(|| value.string(key));
     }
 
-    fn said(&mut self, message: &Value) {
-        if json::text(message, "model") == Some("<synthetic>") {
+    fn said(&mut self, message: &Part<'_>) {
+        if message.text("model") == Some("<synthetic>") {
             return;
         }
-        self.model = self.model.take().or_else(|| json::string(message, "model"));
-        let said = || said(&message["content"]).and_then(text::excerpt);
+        self.model = self.model.take().or_else(|| message.string("model"));
+        let said = || first_text(message.get("content")).and_then(text::excerpt);
         self.last = self.last.take().or_else(said);
     }
 
     /// Notes a question that nobody answered.
-    fn calls(&mut self, content: &Value) {
-        for block in content.as_array().into_iter().flatten() {
-            match json::text(block, "type") {
+    fn calls(&mut self, content: &Part<'_>) {
+        for block in content.each() {
+            match block.text("type") {
                 Some("tool_result") => {
-                    self.answered.extend(json::string(block, "tool_use_id"));
+                    self.answered.extend(block.string("tool_use_id"));
                 }
                 Some("tool_use") => {
-                    let question = json::text(block, "name") == Some("AskUserQuestion");
-                    let id = json::text(block, "id").unwrap_or_default();
+                    let question = block.text("name") == Some("AskUserQuestion");
+                    let id = block.text("id").unwrap_or_default();
                     self.asked |= question && !self.answered.contains(id);
                 }
                 _ => {}
@@ -273,25 +285,28 @@ impl<'a> Tail<'a> {
 
     /// Takes the newest turn from this line, if it belongs to one. 2.1.197 may write an answer before
     /// the lines it answers: a line whose parent stands behind it is the newer one.
-    fn take_turn(&mut self, kind: &str, value: &Value, place: (Timestamp, u64)) {
-        let follows = json::text(value, "parentUuid").is_some_and(|it| self.seen.contains(it));
+    fn take_turn(&mut self, kind: &str, value: &Part<'_>, place: (Timestamp, u64)) {
+        let follows = value.text("parentUuid").is_some_and(|it| self.seen.contains(it));
         self.looked += usize::from(self.newest.is_some());
         if self.newest.is_none() || follows {
-            self.seen.extend(json::string(value, "uuid"));
+            if let Some(uuid) = value.string("uuid") {
+                self.sought.push(sign::finder(&uuid));
+                self.seen.insert(uuid);
+            }
             self.newest = self.turn_of(kind, value, place).or(self.newest.take());
         }
     }
 
     /// What this line says of a turn.
-    fn turn_of(&self, kind: &str, value: &Value, place: (Timestamp, u64)) -> Option<Turn> {
+    fn turn_of(&self, kind: &str, value: &Part<'_>, place: (Timestamp, u64)) -> Option<Turn> {
         let (at, offset) = place;
-        if json::flag(value, "isSidechain") || json::flag(value, "isCompactSummary") {
+        if value.flag("isSidechain") || value.flag("isCompactSummary") {
             return None;
         }
         let how = match kind {
             "user" => user(value)?,
             "assistant" => assistant(value)?,
-            "attachment" => match json::text(&value["attachment"], "type") {
+            "attachment" => match value.get("attachment").text("type") {
                 Some("max_turns_reached") => Some(Ending::Failed("turn limit reached".to_owned())),
                 _ => None,
             },
@@ -299,7 +314,7 @@ impl<'a> Tail<'a> {
             "queue-operation" if offset == 0 => None,
             _ => return None,
         };
-        let shows = match json::text(value, "uuid") {
+        let shows = match value.text("uuid") {
             Some(uuid) => format!("\"uuid\":\"{uuid}\""),
             None => format!("\"type\":\"{kind}\""),
         };
@@ -335,32 +350,12 @@ impl<'a> Tail<'a> {
     }
 }
 
-/// The line may ask or answer something.
-fn tells(line: &[u8]) -> bool {
-    let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-    has("AskUserQuestion") || has("tool_result")
-}
-
-/// The calls that a line answers.
-fn answered(line: &[u8]) -> impl Iterator<Item = String> {
-    values(line, "\"tool_use_id\"").flatten().map(str::to_owned)
-}
-
-/// What follows each place of this key, wherever in the line, where it is a plain text.
-fn values<'l>(line: &'l [u8], key: &'l str) -> impl Iterator<Item = Option<&'l str>> {
-    memchr::memmem::find_iter(line, key.as_bytes()).map(move |at| {
-        let rest = line.get(at + key.len()..)?.strip_prefix(b":\"")?;
-        let text = rest.get(..memchr::memchr2(b'"', b'\\', rest)?)?;
-        str::from_utf8(text).ok().filter(|_| rest.get(text.len()) == Some(&b'"'))
-    })
-}
-
 /// How a user's line leaves the turn: `None` if it says nothing of a turn, `Some(None)` if open.
-fn user(value: &Value) -> Option<Option<Ending>> {
-    if json::flag(value, "isMeta") {
+fn user(value: &Part<'_>) -> Option<Option<Ending>> {
+    if value.flag("isMeta") {
         return None;
     }
-    match said(&value["message"]["content"]) {
+    match first_text(value.get("message").get("content")) {
         Some(text) if is_interruption(text) => Some(Some(Ending::Interrupted)),
         Some(text) if is_noise(text) => None,
         _ => Some(None),
@@ -368,18 +363,22 @@ fn user(value: &Value) -> Option<Option<Ending>> {
 }
 
 /// As [`user`], for the agent's lines.
-fn assistant(value: &Value) -> Option<Option<Ending>> {
-    if json::flag(value, "isApiErrorMessage") {
-        let kind = json::string(value, "error").unwrap_or_else(|| "API error".to_owned());
-        let status = value["apiErrorStatus"].as_u64();
+fn assistant(value: &Part<'_>) -> Option<Option<Ending>> {
+    if value.flag("isApiErrorMessage") {
+        let kind = value.string("error").unwrap_or_else(|| "API error".to_owned());
+        let status = match value.get("apiErrorStatus") {
+            Part::Count(status) => Some(*status),
+            Part::Other(status) => status.as_u64(),
+            Part::Text(_) | Part::Object(_) | Part::List(_) => None,
+        };
         let why = status.map_or(kind.clone(), |status| format!("{kind} (HTTP {status})"));
         return Some(Some(Ending::Failed(why)));
     }
-    let message = &value["message"];
-    if json::text(message, "model") == Some("<synthetic>") {
+    let message = value.get("message");
+    if message.text("model") == Some("<synthetic>") {
         return None; // written by the program itself, on resume or interruption
     }
-    Some(match json::text(message, "stop_reason") {
+    Some(match message.text("stop_reason") {
         Some("end_turn" | "stop_sequence") => Some(Ending::Completed),
         Some(reason @ ("max_tokens" | "refusal")) => Some(Ending::Failed(reason.to_owned())),
         _ => None,
@@ -399,6 +398,12 @@ pub(super) fn result(line: &[u8]) -> Option<(bool, &'static str)> {
 pub(super) fn said(content: &Value) -> Option<&str> {
     let first = || content.as_array()?.iter().find_map(|block| json::text(block, "text"));
     content.as_str().or_else(first)
+}
+
+/// The same of what was picked of one.
+pub(super) fn first_text<'p>(content: &'p Part<'_>) -> Option<&'p str> {
+    let first = || content.each().iter().find_map(|block| block.text("text"));
+    content.itself().or_else(first)
 }
 
 /// Written in place of a prompt when a person interrupts.

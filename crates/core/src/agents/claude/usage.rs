@@ -42,10 +42,11 @@ struct Counted {
 
 impl Count for Counted {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
+        let is_sought = self.copying.is_over() && line.whole().is_some();
         self.copying.take(line);
-        match message(file, line) {
-            Some((id, tokens)) => self.messages.add(id, tokens),
-            None => true,
+        match is_sought || USAGE.may_be_in(file, line) {
+            true => self.add(&json::parts(file, line, COUNTED)),
+            false => true,
         }
     }
 
@@ -60,6 +61,18 @@ impl Count for Counted {
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
         Some(Self { messages: Messages::read(from)?, copying: Copying::read(from)? })
+    }
+}
+
+impl Counted {
+    /// Adds the message of a line, and what it has used so far.
+    fn add(&mut self, line: &Part<'_>) -> bool {
+        let message = line.get("message");
+        let made_up = message.text("model") == Some("<synthetic>");
+        match message.text("id").filter(|id| !id.is_empty() && !made_up) {
+            Some(id) => self.messages.add(id, used(message.get("usage"))),
+            None => true,
+        }
     }
 }
 
@@ -78,15 +91,6 @@ pub(super) fn counted(tally: &Tally<'_>, stub: &Stub) -> (io::Result<Tokens>, Op
     let spawned = tally.spawned(&stub.path.with_extension("").join("subagents"));
     let tokens = spawned.and_then(|spawned| tally.sum((&stub.path, &own), &spawned));
     (tokens, own.copying.copied())
-}
-
-/// The message of a line, and what it has used so far. Most lines have none, and are not parsed.
-fn message(file: &dyn Bytes, line: &Line<'_>) -> Option<(String, Tokens)> {
-    let counted = USAGE.may_be_in(file, line).then(|| json::parts(file, line, COUNTED))?;
-    let message = counted.get("message");
-    let made_up = message.text("model") == Some("<synthetic>");
-    let id = message.string("id").filter(|_| !made_up)?;
-    Some((id, used(message.get("usage"))))
 }
 
 fn used(usage: &Part<'_>) -> Tokens {

@@ -2,7 +2,10 @@
 
 use crate::{
     agent::Stub,
-    agents::json::{self, Pick},
+    agents::{
+        json::{self, Part, Pick},
+        sign::Sign,
+    },
     evidence::{Ending, Pending, Record, Tokens, Turn},
     host::{Bytes, Host},
     lines::{self, Body, Flow, Line},
@@ -26,8 +29,20 @@ const SHELLS: &[&str] =
     &["exec_command", "shell", "shell_command", "local_shell", "container.exec"];
 
 /// Words without which a line says nothing of a turn.
-const TURNS: &[&str] =
-    &["task_started", "task_complete", "turn_aborted", "request_user_input", "_output\""];
+static TURNS: [Sign; 5] = [
+    Sign::new("task_started"),
+    Sign::new("task_complete"),
+    Sign::new("turn_aborted"),
+    Sign::new("request_user_input"),
+    Sign::new("_output\""),
+];
+/// The same of what it runs in, of tokens, and of what the model said.
+static CONTEXT: [Sign; 1] = [Sign::new("\"turn_context\"")];
+static TOKENS: [Sign; 2] = [Sign::new("\"token_usage_record\""), Sign::new("\"token_count\"")];
+static SAID: [Sign; 2] = [Sign::new("gent_message\""), Sign::new("\"AgentMessage\"")];
+/// The same of how a thread began.
+static BEGUN: [Sign; 3] =
+    [Sign::new("session_meta"), Sign::new("user_message"), Sign::new("UserMessage")];
 
 /// Reads the newest turn and what else stands near both ends.
 pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
@@ -53,8 +68,8 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         if let Body::Whole(bytes) = line.body
             && Head::is_told_by(bytes)
         {
-            let read = json::light(bytes, READ);
-            head.newer(&if read.is_object() { read } else { json::object(bytes) });
+            let read = json::light_parts(bytes, READ);
+            head.newer(&if read.is_object() { read } else { json::some_parts(bytes, READ) });
         }
         head.prompt.is_some()
     })?;
@@ -150,18 +165,16 @@ impl<'a> Tail<'a> {
 
     /// Once the turn is known, only lines that tell what is still missing are worth parsing.
     fn is_dull(&self, line: &[u8]) -> bool {
-        let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        let missing = |known: bool, words: &[&str]| !known && words.iter().any(|word| has(word));
+        let missing = |known: bool, words: &[Sign]| !known && has_any(line, words);
         self.newest.is_some()
-            && !missing(self.cwd.is_some() && self.model.is_some(), &["\"turn_context\""])
-            && !missing(self.tokens.is_some(), &["\"token_usage_record\"", "\"token_count\""])
-            && !missing(self.last.is_some(), &["gent_message\"", "\"AgentMessage\""])
+            && !missing(self.cwd.is_some() && self.model.is_some(), &CONTEXT)
+            && !missing(self.tokens.is_some(), &TOKENS)
+            && !missing(self.last.is_some(), &SAID)
     }
 
     /// It neither begins nor ends a turn, nor asks, nor answers.
     fn is_beside(&self, line: &[u8]) -> bool {
-        let has = |word: &&str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        self.understood && !TURNS.iter().any(has)
+        self.understood && !has_any(line, &TURNS)
     }
 
     /// Takes in the next older line.
@@ -171,32 +184,32 @@ impl<'a> Tail<'a> {
         {
             return;
         }
-        let value = json::chosen(file, line, READ, DECISIVE);
-        self.understood |= json::text(&value, "type").is_some();
+        let value = json::chosen_parts(file, line, READ, DECISIVE);
+        self.understood |= value.text("type").is_some();
         self.strange |= !self.understood;
-        let at = json::time(&value, "timestamp");
+        let at = value.time("timestamp");
         self.updated = self.updated.or(at);
-        let payload = &value["payload"];
-        let kind = json::text(payload, "type").unwrap_or_default();
-        match json::text(&value, "type") {
+        let payload = value.get("payload");
+        let kind = payload.text("type").unwrap_or_default();
+        match value.text("type") {
             Some("event_msg") => {
                 self.event(kind, payload, (at.unwrap_or(self.written), line.at));
             }
             Some("response_item") => self.item(kind, payload),
             Some("token_usage_record") => {
-                self.tokens = self.tokens.or_else(|| used(&payload["thread_token_usage"]));
+                self.tokens = self.tokens.or_else(|| used(payload.get("thread_token_usage")));
             }
             Some("turn_context") => {
-                self.cwd = self.cwd.take().or_else(|| json::path(payload, "cwd"));
-                self.model = self.model.take().or_else(|| json::string(payload, "model"));
-                let policy = || json::string(payload, "approval_policy");
+                self.cwd = self.cwd.take().or_else(|| payload.path("cwd"));
+                self.model = self.model.take().or_else(|| payload.string("model"));
+                let policy = || payload.string("approval_policy");
                 self.policy = self.policy.take().or_else(policy);
             }
             _ => {}
         }
     }
 
-    fn event(&mut self, kind: &str, payload: &Value, place: (Timestamp, u64)) {
+    fn event(&mut self, kind: &str, payload: &Part<'_>, place: (Timestamp, u64)) {
         let (at, offset) = place;
         let shows = format!("\"type\":\"{kind}\"");
         let ends = ["task_complete", "turn_aborted"];
@@ -213,34 +226,35 @@ impl<'a> Tail<'a> {
                 self.newest.get_or_insert(turn);
             }
             "task_complete" => {
-                let how = match payload.get("error").filter(|error| !error.is_null()) {
-                    None => Ending::Completed,
-                    Some(error) => Ending::Failed(fault(error)),
+                let how = match payload.get("error").kept() {
+                    Value::Null => Ending::Completed,
+                    error => Ending::Failed(fault(&error)),
                 };
                 let turn = Turn::Ended { at, how, line: line() };
                 self.newest.get_or_insert(turn);
-                self.say(json::text(payload, "last_agent_message"));
+                self.say(payload.text("last_agent_message"));
             }
             "token_count" => {
-                self.counted = self.counted.or_else(|| used(&payload["info"]["total_token_usage"]));
+                let total = || used(payload.get("info").get("total_token_usage"));
+                self.counted = self.counted.or_else(total);
             }
-            "agent_message" => self.say(json::text(payload, "message")),
-            "item_completed" if json::text(&payload["item"], "type") == Some("AgentMessage") => {
-                self.say(item_text(&payload["item"]).as_deref());
+            "agent_message" => self.say(payload.text("message")),
+            "item_completed" if payload.get("item").text("type") == Some("AgentMessage") => {
+                self.say(text_of(payload.get("item")).as_deref());
             }
             _ => {}
         }
     }
 
-    fn item(&mut self, kind: &str, payload: &Value) {
+    fn item(&mut self, kind: &str, payload: &Part<'_>) {
         if self.newest.is_some() {
             return;
         }
-        let Some(id) = json::string(payload, "call_id") else { return };
+        let Some(id) = payload.string("call_id") else { return };
         if kind.ends_with("_output") {
             self.answered.insert(id);
         } else if kind.ends_with("_call") && !self.answered.contains(&id) {
-            let name = json::string(payload, "name").unwrap_or_else(|| kind.to_owned());
+            let name = payload.string("name").unwrap_or_else(|| kind.to_owned());
             self.open.push((name, id));
         }
     }
@@ -263,14 +277,18 @@ impl<'a> Tail<'a> {
     }
 }
 
+fn has_any(line: &[u8], words: &[Sign]) -> bool {
+    words.iter().any(|word| word.is_in(line))
+}
+
 /// Input counts what came from the cache too; see decision 0003.
-fn used(usage: &Value) -> Option<Tokens> {
-    let cached = json::count(usage, "cached_input_tokens");
+fn used(usage: &Part<'_>) -> Option<Tokens> {
+    let cached = usage.count("cached_input_tokens");
     usage.is_object().then(|| Tokens {
-        input: json::count(usage, "input_tokens").saturating_sub(cached),
-        output: json::count(usage, "output_tokens"),
+        input: usage.count("input_tokens").saturating_sub(cached),
+        output: usage.count("output_tokens"),
         cache_read: cached,
-        cache_write: json::count(usage, "cache_write_input_tokens"),
+        cache_write: usage.count("cache_write_input_tokens"),
     })
 }
 
@@ -304,6 +322,13 @@ pub(super) fn item_text(item: &Value) -> Option<String> {
     Some(parts.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty())
 }
 
+/// The same of what was picked of one.
+fn text_of(item: &Part<'_>) -> Option<String> {
+    let Part::List(parts) = item.get("content") else { return None };
+    let parts = parts.iter().filter_map(|part| part.text("text"));
+    Some(parts.collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty())
+}
+
 /// What the beginning tells.
 #[derive(Default)]
 struct Head {
@@ -319,32 +344,31 @@ struct Head {
 impl Head {
     /// The line may be one of those that are looked for.
     fn is_told_by(line: &[u8]) -> bool {
-        let words = ["session_meta", "user_message", "UserMessage"];
-        words.iter().any(|word| memchr::memmem::find(line, word.as_bytes()).is_some())
+        has_any(line, &BEGUN)
     }
 
     /// Takes in the next line.
-    fn newer(&mut self, line: &Value) {
-        let payload = &line["payload"];
-        match (json::text(line, "type"), json::text(payload, "type")) {
+    fn newer(&mut self, line: &Part<'_>) {
+        let payload = line.get("payload");
+        match (line.text("type"), payload.text("type")) {
             (Some("session_meta"), _) => {
-                let spawned = &payload["source"]["subagent"]["thread_spawn"];
-                self.cwd = json::path(payload, "cwd");
-                self.branch = json::string(&payload["git"], "branch");
-                self.version = json::string(payload, "cli_version");
-                self.started =
-                    json::time(payload, "timestamp").or_else(|| json::time(line, "timestamp"));
-                self.parent = json::string(payload, "parent_thread_id")
-                    .or_else(|| json::string(spawned, "parent_thread_id"));
-                self.forked_from = json::string(payload, "forked_from_id");
+                let spawned = payload.get("source").get("subagent").get("thread_spawn");
+                self.cwd = payload.path("cwd");
+                self.branch = payload.get("git").string("branch");
+                self.version = payload.string("cli_version");
+                self.started = payload.time("timestamp").or_else(|| line.time("timestamp"));
+                self.parent = payload
+                    .string("parent_thread_id")
+                    .or_else(|| spawned.string("parent_thread_id"));
+                self.forked_from = payload.string("forked_from_id");
             }
             (Some("event_msg"), Some("user_message")) => {
-                self.prompt = json::text(payload, "message").and_then(text::excerpt);
+                self.prompt = payload.text("message").and_then(text::excerpt);
             }
             (Some("event_msg"), Some("item_completed"))
-                if json::text(&payload["item"], "type") == Some("UserMessage") =>
+                if payload.get("item").text("type") == Some("UserMessage") =>
             {
-                self.prompt = item_text(&payload["item"]).as_deref().and_then(text::excerpt);
+                self.prompt = text_of(payload.get("item")).as_deref().and_then(text::excerpt);
             }
             _ => {}
         }

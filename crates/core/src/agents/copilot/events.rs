@@ -127,7 +127,7 @@ pub(super) struct Billed(pub(super) Tokens);
 
 impl Count for Billed {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        if !RECORD.may_be_in(file, line) {
+        if line.whole().is_none() && !RECORD.may_be_in(file, line) {
             return true;
         }
         let event = json::parts(file, line, BILLED);

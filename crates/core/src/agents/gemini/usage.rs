@@ -37,10 +37,8 @@ struct Counted(Messages);
 
 impl Count for Counted {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        match message(file, line) {
-            Some((id, tokens)) => self.0.add(id, tokens),
-            None => true,
-        }
+        let is_sought = line.whole().is_some() || TOKENS.may_be_in(file, line);
+        !is_sought || self.add(&json::parts(file, line, COUNTED))
     }
 
     fn sought(&self, lines: &[u8]) -> Option<usize> {
@@ -53,6 +51,17 @@ impl Count for Counted {
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
         Messages::read(from).map(Self)
+    }
+}
+
+impl Counted {
+    /// Adds the message of a line.
+    fn add(&mut self, line: &Part<'_>) -> bool {
+        let tokens = line.get("tokens");
+        match line.text("id").filter(|id| !id.is_empty() && tokens.is_object()) {
+            Some(id) => self.0.add(id, counted(tokens)),
+            None => true,
+        }
     }
 }
 
@@ -87,12 +96,4 @@ fn counted(usage: &Part<'_>) -> Tokens {
         cache_read: cached,
         cache_write: 0,
     }
-}
-
-/// The message of a line. Most lines have none, and are not parsed.
-fn message(file: &dyn Bytes, line: &Line<'_>) -> Option<(String, Tokens)> {
-    let line = TOKENS.may_be_in(file, line).then(|| json::parts(file, line, COUNTED))?;
-    let tokens = line.get("tokens");
-    let id = line.string("id").filter(|_| tokens.is_object())?;
-    Some((id, counted(tokens)))
 }

@@ -1,10 +1,10 @@
 //! What was picked of a line, where it stands: nothing of it is copied before it is wanted.
 
-use super::Pick;
+use super::{From, Pick};
 use serde_json::{Map, Value};
 
 /// A picked value.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::agents) enum Part<'l> {
     /// A text without escapes.
     Text(&'l str),
@@ -19,12 +19,19 @@ pub(in crate::agents) enum Part<'l> {
 }
 
 impl<'l> Part<'l> {
-    /// The same of a value that was taken apart, by picks of fields and of objects, not of each in an array.
+    /// The same of a value that was taken apart.
     pub(super) fn of(mut value: Value, picks: &'static [Pick]) -> Self {
         let Value::Object(object) = &mut value else { return Self::Other(value) };
         let part = |pick: &Pick| {
             let (name, picked) = pick.of();
-            Some((name, Self::of(object.get_mut(name)?.take(), picked.picks)))
+            let inside = object.get_mut(name)?.take();
+            let part = match (inside, picked.from) {
+                (Value::Array(all), From::Each) => {
+                    Self::List(all.into_iter().map(|one| Self::of(one, picked.picks)).collect())
+                }
+                (inside, From::Itself | From::Each | From::All) => Self::of(inside, picked.picks),
+            };
+            Some((name, part))
         };
         match picks {
             [] => Self::Other(value),
@@ -104,6 +111,7 @@ mod tests {
         Pick::Field("text"),
         Pick::Within("in", &[Pick::Field("count"), Pick::Field("part")]),
         Pick::Whole("all"),
+        Pick::Each("each", &[Pick::Field("text"), Pick::Within("in", &[Pick::Field("count")])]),
     ];
 
     /// What is told of a value that was taken apart, and of the same that was skimmed.
@@ -126,6 +134,16 @@ mod tests {
             assert_eq!((inside.text("count"), inside.text("gone")), (None, None));
             let picked = json!({"text": "x", "in": {"count": 7, "part": 0.5}, "all": [{}]});
             assert_eq!(part.value(), picked);
+        }
+        let each = json!([{"text": "x", "more": 1}, "y", [], {"in": {"count": 7, "more": {}}}]);
+        for part in both(&json!({"each": each, "text": [1], "all": {"a": 1}})) {
+            assert_eq!((part.get("each").each().len(), part.get("all").each().len()), (4, 0));
+            let texts = part.get("each").each().iter().map(|one| (one.text("text"), one.itself()));
+            let told = [(Some("x"), None), (None, Some("y")), (None, None), (None, None)];
+            assert_eq!(texts.collect::<Vec<_>>(), told);
+            assert_eq!(part.get("each").each()[3].get("in").count("count"), 7);
+            assert_eq!((part.get("text").itself(), part.flag("text")), (None, false));
+            assert_eq!(part.get("all").kept(), json!({"a": 1}));
         }
         for part in both(&json!({"text": "", "in": null})) {
             assert_eq!((part.text("text"), part.string("text")), (Some(""), None));

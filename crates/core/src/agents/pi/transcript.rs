@@ -96,9 +96,9 @@ pub(super) struct Billed {
 
 impl Count for Billed {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        let entry = || json::parts(file, line, BILLED);
-        let billed = BILL.may_be_in(file, line).then(|| entries::billed(&entry())).flatten();
-        if let Some((tokens, dollars)) = billed {
+        let is_sought = line.whole().is_some() || BILL.may_be_in(file, line);
+        let entry = is_sought.then(|| json::parts(file, line, BILLED));
+        if let Some((tokens, dollars)) = entry.as_ref().and_then(entries::billed) {
             self.tokens = self.tokens.plus(tokens);
             self.cost_usd += dollars;
         }
