@@ -3,45 +3,41 @@
 //! What is picked is what serde_json picks, and what it refuses is refused. Of what is rare (control characters, names
 //! with escapes, exponents, deep nests) `None` is said too, and serde_json is asked.
 
-use super::{From, Part, Pick, Picked};
-use memchr::memchr2;
-use serde_json::Value;
+mod marks;
 
-/// How deep nests may be: less than what serde_json holds.
-const DEEPEST: usize = 64;
+use super::{From, Part, Pick, Picked};
+use marks::Marks;
+use serde_json::Value;
+use std::ops::Range;
+
+/// How deep nests may be, with what is picked from: a bit each, and less than what serde_json holds.
+const DEEPEST: u32 = 62;
 /// Longer numbers may be too large for any.
 const LONGEST: usize = 64;
 /// Whole numbers of so many digits are no larger than what 64 bits hold.
 const DIGITS: usize = 18;
-/// Farther ends of texts are looked for with what is quicker then.
-const NEAR: usize = 32;
-
-const ONES: u64 = u64::from_le_bytes([0x01; 8]);
-const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
-const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
-const ESCAPES: u64 = u64::from_le_bytes([b'\\'; 8]);
 
 /// The picked fields of an object, and what stands behind it.
 pub(super) fn skim<'l>(line: &'l [u8], picks: &'static [Pick]) -> Option<(Part<'l>, &'l [u8])> {
-    let lowest = line.iter().fold(u8::MAX, |lowest, byte| lowest.min(*byte));
-    let mut skim = Skim { line, at: 0, room: DEEPEST };
-    if lowest < b' ' || skim.next()? != b'{' {
-        return None;
-    }
-    let object = skim.object(picks)?;
+    let mut skim = Skim { line, at: 0, marks: Marks::of(line) };
+    let object = (skim.next()? == b'{').then(|| skim.object(picks))??;
     Some((object, line.get(skim.at..)?))
 }
 
-/// A walk over a line without control characters.
+/// A walk over a line.
+#[derive(Clone)]
 struct Skim<'l> {
     line: &'l [u8],
     at: usize,
-    /// How much deeper it may go.
-    room: usize,
+    /// Those from there on. Outside of texts there are none but the quotes that begin one: what else is met there is
+    /// refused.
+    marks: Marks,
 }
 
+/// What is inlined here is called for every few bytes.
 impl<'l> Skim<'l> {
     /// The next byte that is no space, which is passed.
+    #[inline(always)]
     fn next(&mut self) -> Option<u8> {
         loop {
             let byte = *self.line.get(self.at)?;
@@ -52,10 +48,6 @@ impl<'l> Skim<'l> {
         }
     }
 
-    fn is_next(&mut self, byte: u8) -> Option<()> {
-        (self.next()? == byte).then_some(())
-    }
-
     /// The picked fields of an object, from behind its brace on.
     fn object(&mut self, picks: &'static [Pick]) -> Option<Part<'l>> {
         let mut fields = Vec::with_capacity(picks.len());
@@ -63,190 +55,233 @@ impl<'l> Skim<'l> {
         if byte == b'}' {
             return Some(Part::Object(fields));
         }
-        loop {
-            match self.chosen(byte, picks)? {
-                Some((name, inside)) => fields.push((name, self.value(&inside)?)),
-                None => self.pass()?,
-            }
+        while let Some((pick, first)) = self.seek(byte, Nests::of(b'{'), picks)? {
+            let (name, inside) = pick.of();
+            fields.push((name, self.value(first, &inside)?));
             match self.next()? {
                 b',' => byte = self.next()?,
-                b'}' => return Some(Part::Object(fields)),
+                b'}' => break,
                 _ => return None,
             }
         }
+        Some(Part::Object(fields))
     }
 
-    /// The pick that a name, which begins with this byte, and its colon name.
-    fn chosen(&mut self, first: u8, picks: &'static [Pick]) -> Option<Option<Chosen>> {
-        let (name, is_plain) = (first == b'"').then(|| self.text())??;
-        self.is_next(b':')?;
-        let chosen = picks.iter().map(Pick::of).find(|(pick, _)| pick.as_bytes() == name);
-        (is_plain && name.is_ascii()).then_some(chosen)
-    }
-
-    /// What is picked of the next value.
-    fn value(&mut self, picked: &Picked) -> Option<Part<'l>> {
-        let byte = self.next()?;
+    /// What is picked of a value that begins with this byte.
+    fn value(&mut self, byte: u8, picked: &Picked) -> Option<Part<'l>> {
         let from = self.at - 1;
         match (byte, &picked.from) {
             (b'{', From::Itself) => return self.object(picked.picks),
             (b'{', From::Each) => return self.object(&[]),
             (b'[', From::Each) => return self.each(picked.picks),
-            _ => self.pass_from(byte)?,
+            (b'{' | b'[', _) => self.pass_nest(byte)?,
+            (b'"', _) => {
+                let (text, is_plain) = self.text()?;
+                if is_plain {
+                    return Some(Part::Text(str::from_utf8(self.line.get(text)?).ok()?));
+                }
+            }
+            _ => self.pass_leaf(byte)?,
+        }
+        if byte == b'[' && picked.from == From::Itself {
+            return Some(Part::Other(Value::Null));
         }
         let found = self.line.get(from..self.at)?;
-        Some(match byte {
-            b'[' if picked.from == From::Itself => Part::Other(Value::Null),
-            b'"' if !found.contains(&b'\\') => {
-                Part::Text(str::from_utf8(found.get(1..found.len() - 1)?).ok()?)
-            }
-            b'0'..=b'9' if found.len() <= DIGITS && !found.contains(&b'.') => {
-                let digit = |number: u64, digit: &u8| number * 10 + u64::from(digit - b'0');
-                Part::Count(found.iter().fold(0, digit))
-            }
-            _ => Part::Other(serde_json::from_slice(found).ok()?),
+        Some(match count(found) {
+            Some(count) => Part::Count(count),
+            None => Part::Other(serde_json::from_slice(found).ok()?),
         })
     }
 
     /// What is picked of each value of an array, from behind its bracket on.
     fn each(&mut self, picks: &'static [Pick]) -> Option<Part<'l>> {
         let (mut all, one) = (Vec::new(), Picked::of(picks));
-        if self.next()? == b']' {
+        let mut byte = self.next()?;
+        if byte == b']' {
             return Some(Part::List(all));
         }
-        self.at -= 1;
         loop {
-            all.push(self.value(&one)?);
+            all.push(self.value(byte, &one)?);
             match self.next()? {
-                b',' => {}
+                b',' => byte = self.next()?,
                 b']' => return Some(Part::List(all)),
                 _ => return None,
             }
         }
     }
 
-    /// Passes the next value.
-    fn pass(&mut self) -> Option<()> {
-        let byte = self.next()?;
-        self.pass_from(byte)
+    /// Passes the rest of an array or an object.
+    fn pass_nest(&mut self, open: u8) -> Option<()> {
+        let (byte, nests) = (self.next()?, Nests::of(open));
+        if byte != nests.close() {
+            self.seek(byte, nests, &[])?;
+        }
+        Some(())
     }
 
-    /// Passes the rest of a value that begins with this byte.
-    fn pass_from(&mut self, byte: u8) -> Option<()> {
+    /// The next picked field of an object, and the first byte of its value; or none, and the object is passed. Of an array
+    /// nothing is picked. What the next name or value of it begins with was met; what is not picked is passed, with all
+    /// nests in it.
+    fn seek(
+        &mut self,
+        mut byte: u8,
+        mut nests: Nests,
+        picks: &'static [Pick],
+    ) -> Option<Option<(&'static Pick, u8)>> {
+        let mut walk = self.clone(); // held where it is quick, as what others may change is not
+        loop {
+            if nests.is_in_object() {
+                let (name, is_plain) = (byte == b'"').then(|| walk.text())??;
+                byte = (walk.next()? == b':').then(|| walk.next())??;
+                if nests == Nests::of(b'{') {
+                    let name = walk.line.get(name)?;
+                    if let Some(pick) = picks.iter().find(|pick| pick.of().0.as_bytes() == name) {
+                        *self = walk;
+                        return Some(Some((pick, byte)));
+                    }
+                    (is_plain && name.is_ascii()).then_some(())?;
+                }
+            }
+            if byte == b'{' || byte == b'[' {
+                nests = nests.with(byte)?;
+                byte = walk.next()?;
+                if byte != nests.close() {
+                    continue;
+                }
+            } else {
+                walk.pass_leaf(byte)?;
+                byte = walk.next()?;
+            }
+            while byte != b',' {
+                nests = (byte == nests.close()).then(|| nests.without())?;
+                if nests == Nests::NONE {
+                    *self = walk;
+                    return Some(None);
+                }
+                byte = walk.next()?;
+            }
+            byte = walk.next()?;
+        }
+    }
+
+    /// Passes the rest of a value that begins with this byte and has no others in it.
+    #[inline(always)]
+    fn pass_leaf(&mut self, byte: u8) -> Option<()> {
         match byte {
             b'"' => self.text().map(|_| ()),
-            b'{' | b'[' => self.pass_nest(byte),
-            b'-' | b'0'..=b'9' => self.pass_number(byte),
-            b't' => self.pass_word(b"true"),
-            b'f' => self.pass_word(b"false"),
-            b'n' => self.pass_word(b"null"),
+            b'-' => self.pass_number(),
+            b'0'..=b'9' => {
+                self.at -= 1;
+                self.pass_number()
+            }
+            b't' => self.pass_word(b"rue"),
+            b'f' => self.pass_word(b"alse"),
+            b'n' => self.pass_word(b"ull"),
             _ => None,
         }
     }
 
-    fn pass_nest(&mut self, open: u8) -> Option<()> {
-        self.room = self.room.checked_sub(1)?;
-        let close = if open == b'{' { b'}' } else { b']' };
-        let mut byte = self.next()?;
-        while byte != close {
-            if open == b'{' {
-                (byte == b'"').then(|| self.text())??;
-                self.is_next(b':')?;
-                byte = self.next()?;
-            }
-            self.pass_from(byte)?;
-            byte = self.next()?;
-            if byte == b',' {
-                byte = self.next().filter(|byte| *byte != close)?;
-            } else if byte != close {
-                return None;
-            }
-        }
-        self.room += 1;
-        Some(())
-    }
-
-    /// What is between quotes, from behind the first one on, and whether it has no escapes.
-    fn text(&mut self) -> Option<(&'l [u8], bool)> {
+    /// Where the text is of which the first quote is passed, and whether it has no escapes.
+    #[inline(always)]
+    fn text(&mut self) -> Option<(Range<usize>, bool)> {
         let (from, mut is_plain) = (self.at, true);
-        loop {
-            self.at += mark(self.line.get(self.at..)?)?;
-            match self.line.get(self.at..)? {
-                [b'"', ..] => break,
-                [_, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => self.at += 2,
-                [_, b'u', digits @ ..] if is_hex(digits.get(..4)?) => self.at += 6,
-                _ => return None,
-            }
+        let begin = self.marks.next(self.line)?;
+        debug_assert_eq!(begin + 1, from, "no other mark is outside of texts");
+        let mut at = self.marks.next(self.line)?;
+        while *self.line.get(at)? != b'"' {
+            self.pass_escape(at)?;
+            at = self.marks.next(self.line)?;
             is_plain = false;
         }
-        let text = self.line.get(from..self.at)?;
-        self.at += 1;
-        Some((text, is_plain))
+        self.at = at + 1;
+        Some((from..at, is_plain))
     }
 
-    /// Passes this word, of which the first letter is passed already.
-    fn pass_word(&mut self, word: &[u8]) -> Option<()> {
-        let from = self.at - 1;
-        self.line.get(from..)?.starts_with(word).then_some(())?;
-        self.at = from + word.len();
+    /// Passes what may be an escape. Tests are quicker than a table of places to go to.
+    #[inline(always)]
+    fn pass_escape(&mut self, at: usize) -> Option<()> {
+        let [b'\\', byte, digits @ ..] = self.line.get(at..)? else { return None };
+        if matches!(byte, b'"' | b'\\') {
+            self.marks.next(self.line)?;
+        } else if !matches!(byte, b'/' | b'b' | b'f' | b'n' | b'r' | b't') {
+            (*byte == b'u' && is_hex(digits.get(..4)?)).then_some(())?;
+        }
         Some(())
     }
 
-    fn pass_number(&mut self, first: u8) -> Option<()> {
+    #[inline(always)]
+    fn pass_word(&mut self, word: &[u8]) -> Option<()> {
+        self.line.get(self.at..)?.starts_with(word).then_some(())?;
+        self.at += word.len();
+        Some(())
+    }
+
+    /// Passes a number, but for its sign.
+    #[inline(always)]
+    fn pass_number(&mut self) -> Option<()> {
         let from = self.at;
-        let leading = match first {
-            b'-' => self.digits()?,
-            _ => {
-                self.at -= 1;
-                self.digits()?
-            }
-        };
-        if leading.len() > 1 && leading[0] == b'0' {
+        self.pass_digits()?;
+        if self.at > from + 1 && self.line.get(from) == Some(&b'0') {
             return None;
         }
         if self.line.get(self.at) == Some(&b'.') {
             self.at += 1;
-            self.digits()?;
+            self.pass_digits()?;
         }
         let is_over = !matches!(self.line.get(self.at), Some(b'e' | b'E'));
-        (is_over && self.at - from < LONGEST).then_some(())
+        (is_over && self.at - from <= LONGEST).then_some(())
     }
 
-    /// Digits, at least one.
-    fn digits(&mut self) -> Option<&'l [u8]> {
-        let rest = self.line.get(self.at..)?;
-        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += count;
-        rest.get(..count).filter(|digits| !digits.is_empty())
+    /// Passes digits, at least one.
+    #[inline(always)]
+    fn pass_digits(&mut self) -> Option<()> {
+        let from = self.at;
+        while self.line.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        (self.at > from).then_some(())
     }
 }
 
-/// The field that a name names, and what is picked of it.
-type Chosen = (&'static str, Picked);
+/// Arrays and objects that are open: a bit for each, the innermost lowest, and one above them all.
+#[derive(Clone, Copy, PartialEq)]
+struct Nests(u64);
+
+impl Nests {
+    const NONE: Self = Self(1);
+
+    fn of(open: u8) -> Self {
+        Self(0b10 | u64::from(open == b'{'))
+    }
+
+    /// One more, if it is not too deep.
+    fn with(self, open: u8) -> Option<Self> {
+        (self.0 >> DEEPEST == 0).then(|| Self(self.0 << 1 | u64::from(open == b'{')))
+    }
+
+    fn without(self) -> Self {
+        Self(self.0 >> 1)
+    }
+
+    fn is_in_object(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// What closes the innermost.
+    fn close(self) -> u8 {
+        if self.is_in_object() { b'}' } else { b']' }
+    }
+}
+
+/// A number of a few digits, and of nothing else.
+fn count(found: &[u8]) -> Option<u64> {
+    let digit =
+        |count: u64, byte: &u8| byte.is_ascii_digit().then(|| count * 10 + u64::from(byte - b'0'));
+    (found.len() <= DIGITS).then(|| found.iter().try_fold(0, digit))?
+}
 
 fn is_hex(digits: &[u8]) -> bool {
     digits.iter().all(u8::is_ascii_hexdigit)
-}
-
-/// Where the first quote or backslash is. Most texts are short: eight bytes at once are quicker than a call.
-fn mark(text: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk)
-        && at < NEAR
-    {
-        let eight = u64::from_le_bytes(*eight);
-        let found = zeros(eight ^ QUOTES) | zeros(eight ^ ESCAPES);
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    Some(at + memchr2(b'"', b'\\', text.get(at..)?)?)
-}
-
-/// The high bit of the first byte that is zero, and of none before it.
-fn zeros(eight: u64) -> u64 {
-    eight.wrapping_sub(ONES) & !eight & HIGHS
 }
 
 #[cfg(test)]

@@ -118,6 +118,12 @@ fn what_is_not_json_is_refused() {
         "{\"x\":{\"y\":}}",
         "{\"x\":{1:1}}",
         "{\"x\":[1}}",
+        "{\"x\":{\"y\":[1}]}",
+        "{\"x\":[{\"y\":1]}}",
+        "{\"x\":[[],]}",
+        "{\"x\":[]]}",
+        "{\"d\":[1}}",
+        "{\"d\":{\"y\":1]}",
         "{\"x\":{]}",
         "{\"x\":01}",
         "{\"x\":-}",
@@ -152,14 +158,14 @@ fn what_is_not_json_is_refused() {
 fn what_is_rare_is_left_to_others() {
     let deep = |depth: usize| format!("{{\"x\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     let long = |digits: usize| format!("{{\"x\":{}}}", "1".repeat(digits));
-    assert!(skimmed(deep(DEEPEST).as_bytes()).is_some());
+    let deepest = DEEPEST as usize - 1; // in an object
+    assert!(skimmed(deep(deepest).as_bytes()).is_some());
     assert!(skimmed(long(LONGEST).as_bytes()).is_some());
     let left = [
-        deep(DEEPEST + 1),
+        deep(deepest + 1),
         long(LONGEST + 1),
         "{\"x\":1e5}".to_owned(),
         "{\"x\":1E999}".to_owned(),
-        "{\"a\":1}\r".to_owned(),
         "{\"a\":\t1}".to_owned(),
         "{\"x\":\"\t\"}".to_owned(),
         "{\"\\u0061\":1}".to_owned(),
@@ -179,6 +185,24 @@ fn the_last_of_a_name_counts_and_what_stands_behind_is_told() {
     assert_eq!((found.get("b"), rest), (&Part::Object(Vec::new()), &b" more"[..]));
     let whole = json!({"a": "x\n", "b": {}, "c": [{"a": 1, "d": [{}]}, 7, null]});
     assert_eq!(skimmed(line), Some(whole));
+}
+
+#[test]
+fn control_characters_are_left_to_others_but_behind_the_object() {
+    let line = format!(r#"{{"x":[{{"y":"{}"}},1,true],"a":"x"}}"#, r#"\n\""#.repeat(40));
+    for at in 0..line.len() {
+        for byte in *b"\0\t\n\r\x1f" {
+            let mut spoiled = line.clone().into_bytes();
+            spoiled[at] = byte;
+            assert_eq!(skimmed(&spoiled), None, "{byte} at {at}");
+            spoiled[at] = line.as_bytes()[at];
+            spoiled.insert(at, byte);
+            assert_eq!(skimmed(&spoiled), None, "{byte} before {at}");
+        }
+    }
+    let (found, rest) = skim(b"{\"a\":1}\r", PICKS).expect("sound");
+    assert_eq!((found.value(), rest), (json!({"a": 1}), &b"\r"[..]));
+    assert_eq!(crate::agents::json::sound(b"{\"a\":1}\r", PICKS), None);
 }
 
 #[test]
