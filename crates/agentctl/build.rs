@@ -1,5 +1,6 @@
 //! Names the readers of this build by all they are made of, so that what another build read of a record is
-//! never taken for what this one would read; and links in the libraries that each start would load.
+//! never taken for what this one would read; links in the libraries that each start would load; and has what quick questions
+//! run laid side by side.
 
 use std::{
     env, fs,
@@ -32,7 +33,8 @@ fn main() -> io::Result<()> {
         fold(Path::new(path), &mut hash)?;
         writeln!(cargo, "cargo::rerun-if-changed={path}")?;
     }
-    add(&compiler()?, &mut hash);
+    // The standard library has hashes of its own, which another one need not share.
+    add(&rustc(&["--version"])?, &mut hash);
     writeln!(cargo, "cargo::rustc-env=AGENTCTL_READERS={hash:016x}")?;
     if let Some((dir, whole)) = parts()? {
         writeln!(cargo, "cargo::rustc-link-arg-bins=-L{}", dir.display())?;
@@ -42,7 +44,33 @@ fn main() -> io::Result<()> {
             writeln!(cargo, "cargo::rustc-link-arg-bins=-no-pie")?;
         }
     }
+    writeln!(cargo, "cargo::rerun-if-changed={ORDER}")?;
+    if is_laid_out()? {
+        let order = env::current_dir()?.join(ORDER);
+        let order = format!("--symbol-ordering-file={}", order.display());
+        for flag in ["-Xlinker", &order, "-Xlinker", "--no-warn-symbol-ordering"] {
+            writeln!(cargo, "cargo::rustc-link-arg-bins={flag}")?;
+        }
+    }
     Ok(())
+}
+
+/// Which functions quick questions run: `cargo xtask bench --order`. Pages of code that lie apart are mapped each for itself.
+const ORDER: &str = "order.txt";
+
+/// What is built is to be quick, and the linker is the compiler's own, which can be told the order.
+fn is_laid_out() -> io::Result<bool> {
+    let target = env::var("TARGET").unwrap_or_default();
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let is_usual = env::var_os("RUSTC_LINKER").is_none() && !flags.contains("link");
+    let is_quick = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let native = env::var("HOST").is_ok_and(|host| host == target);
+    if !(is_usual && is_quick && native && target == "x86_64-unknown-linux-gnu") {
+        return Ok(false);
+    }
+    let found = rustc(&["--print", "sysroot"])?;
+    let sysroot = Path::new(std::str::from_utf8(&found).unwrap_or_default().trim_end());
+    Ok(sysroot.join("lib/rustlib").join(target).join("bin/gcc-ld/ld.lld").exists())
 }
 
 /// What of the C library a program may be linked with.
@@ -80,10 +108,10 @@ fn archive(name: &str) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// The standard library has hashes of its own, which another one need not share.
-fn compiler() -> io::Result<Vec<u8>> {
+/// What the compiler says of itself.
+fn rustc(words: &[&str]) -> io::Result<Vec<u8>> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    Ok(Command::new(rustc).arg("--version").output()?.stdout)
+    Ok(Command::new(rustc).args(words).output()?.stdout)
 }
 
 /// A file's name and content, or those of all that is below a directory, in a fixed order.

@@ -42,13 +42,14 @@ usage: cargo xtask TASK
                        and libFuzzer for AGENTCTL_FUZZ_SECONDS (180) on each target
   demo                 real agents in a home of their own, and what agentctl says of them;
                        ends with a shell in that home if there is a terminal
-  bench [--sessions N] [--live N] [--size GB] [--keep DIR] [--quick] [--page] [--homes] [--hold] [--program FILE]
+  bench [--sessions N] [--live N] [--size GB] [--keep DIR] [--quick] [--page] [--homes] [--hold] [--order] [--program FILE]
                        time the release binary on a generated home of N sessions of all agents
                        (10,000; 1,000 with --quick), 5 of them live, against yardsticks; DIR is used
                        in place of the cache. With --page what was found goes into
                        docs/PERFORMANCE.md; with --homes the homes are only made, with --hold the
-                       live sessions are started too, until the input ends; with --program that file
-                       is measured, and nothing is built
+                       live sessions are started too, until the input ends, with --order it is
+                       written down for the linker which functions quick questions run; with
+                       --program that file is measured, and nothing is built
 
 The cache is $AGENTCTL_TEST_CACHE, else $XDG_CACHE_HOME/agentctl-tests, else ~/.cache/agentctl-tests.";
 

@@ -25,7 +25,15 @@ pub(crate) fn captured(command: &mut Command) -> Outcome<String> {
 
 /// Has a `cargo build` build this program of its package, and returns where cargo put it.
 pub(crate) fn built(build: &mut Command, program: &str) -> Outcome<PathBuf> {
+    built_with(build, program, &[])
+}
+
+/// The same by a `cargo rustc`, with words for the compiler.
+pub(crate) fn built_with(build: &mut Command, program: &str, words: &[&str]) -> Outcome<PathBuf> {
     build.args(["--bin", program, "--message-format=json-render-diagnostics"]);
+    if !words.is_empty() {
+        build.arg("--").args(words);
+    }
     let said = captured(build)?;
     let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut named = lines.filter(|line| line["target"]["name"] == program);

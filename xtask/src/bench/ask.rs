@@ -18,6 +18,8 @@ pub(super) struct Ask {
     pub(super) homes_only: bool,
     /// Live sessions are started and kept until the input ends, nothing is measured.
     pub(super) hold: bool,
+    /// What quick questions run is written down for the linker, nothing is measured.
+    pub(super) order: bool,
     /// What is found goes into the page too.
     pub(super) page: bool,
     /// Where homes are made and kept, in place of the cache.
@@ -36,6 +38,7 @@ impl Ask {
             quick: false,
             homes_only: false,
             hold: false,
+            order: false,
             page: false,
             keep: None,
             program: None,
@@ -49,6 +52,7 @@ impl Ask {
                 "--quick" => ask.quick = true,
                 "--homes" => ask.homes_only = true,
                 "--hold" => ask.hold = true,
+                "--order" => ask.order = true,
                 "--page" => ask.page = true,
                 "--sessions" => ask.sessions = Some(number(word, value()?)?),
                 "--live" => ask.live = number(word, value()?)?,

@@ -94,7 +94,7 @@ impl Subject {
 
     /// The most memory it had at once, in megabytes; `None` without GNU time.
     pub(super) fn peak(&self, scratch: &Path) -> Option<f64> {
-        let text = self.watched("time", &["-f", "%M"], scratch)?;
+        let text = self.watched("time", &["-f", "%M", "-o"], scratch)?;
         // A command that ends with an error is told of in a line before.
         let kilobytes: f64 = text.lines().last()?.trim().parse().ok()?;
         Some(kilobytes * 1024.0 / 1e6)
@@ -103,7 +103,7 @@ impl Subject {
     /// How often it asked the kernel, all threads together, and how often for a new program; `None`
     /// without strace.
     pub(super) fn syscalls(&self, scratch: &Path) -> Option<(u64, u64)> {
-        let text = self.watched("strace", &["-f", "-c", "-U", "name,calls"], scratch)?;
+        let text = self.watched("strace", &["-f", "-c", "-U", "name,calls", "-o"], scratch)?;
         let of = |name: &str| {
             let count = text.lines().find_map(|line| line.trim().strip_prefix(name))?;
             count.trim().parse().ok()
@@ -111,6 +111,12 @@ impl Subject {
         Some((of("total")?, of("execve").unwrap_or(0)))
     }
 
+    /// Every block of instructions that it ran, each once; `None` without an emulator.
+    pub(super) fn blocks(&self, scratch: &Path) -> Option<String> {
+        self.watched("qemu-x86_64", &["-cpu", "max", "-d", "in_asm", "-D"], scratch)
+    }
+
+    /// What another program writes about a run, into a file that is named behind these words.
     fn watched(&self, watcher: &str, words: &[&str], scratch: &Path) -> Option<String> {
         if !tool::is_on_path(watcher) {
             return None;
@@ -119,7 +125,7 @@ impl Subject {
         let report = scratch.join(format!("{watcher}.txt"));
         let report_name = report.to_str()?;
         let mut watch = vec![watcher];
-        watch.extend(words.iter().copied().chain(["-o", report_name]));
+        watch.extend(words.iter().copied().chain([report_name]));
         self.quietly(&watch).status().ok()?;
         fs::read_to_string(&report).ok()
     }

@@ -13,6 +13,7 @@ mod formats;
 mod home;
 mod live;
 mod measure;
+mod order;
 mod paper;
 mod plan;
 mod programs;

@@ -107,6 +107,22 @@ pub(super) fn all(home: &Home) -> Vec<Question> {
     all
 }
 
+/// Questions that are to be as quick as the start of a program, with all the time that an emulator takes.
+pub(super) fn quick(home: &Home) -> Vec<String> {
+    let lists = ["list --timeout none", "list --json --timeout none"].map(str::to_owned);
+    let by_id = [
+        ("status", Agent::Claude),
+        ("explain", Agent::Claude),
+        ("peek", Agent::Claude),
+        ("status", Agent::Codex),
+        ("status", Agent::Copilot),
+    ];
+    let by_id = by_id.into_iter().filter_map(|(verb, agent)| {
+        middling(home, agent).map(|session| format!("{verb} {}", session.id))
+    });
+    lists.into_iter().chain(by_id).collect()
+}
+
 /// A session of an agent of about the median size, and an old one.
 fn middling(home: &Home, agent: Agent) -> Option<&Session> {
     let mut all: Vec<_> = home.sessions.iter().filter(|session| session.agent == agent).collect();

@@ -6,6 +6,7 @@ use super::{
     home::{self, Home, Places},
     live::{self, Live},
     measure::Subject,
+    order,
     paper::Paper,
     plan::Scale,
     programs::{self, Programs},
@@ -62,6 +63,10 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Outcome<()> {
     let programs = programs::compile(&scratch.join("programs"))?;
     if ask.hold {
         return held(&Live::start(&home, &programs, ask.scale().live)?, &home);
+    }
+    if ask.order {
+        let _live = Live::start(&home, &programs, ask.scale().live)?;
+        return order::write(root, &home, &scratch);
     }
     let agentctl = match &ask.program {
         Some(path) => fs::canonicalize(path).map_err(|why| Failure::io("find", path, &why))?,

@@ -14,4 +14,4 @@ pub(crate) use cache::cache_dir;
 pub(crate) use cargo_tools::ripgrep;
 pub(crate) use ready::{Ready, pinned, run};
 pub(crate) use spelling::typos;
-pub(crate) use system::{valgrind, watchers};
+pub(crate) use system::{emulator, valgrind, watchers};

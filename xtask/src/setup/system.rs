@@ -45,6 +45,9 @@ pub(super) const FOR_BENCH: &[Need] = &[
     Need { command: "time", package: "time" },
 ];
 
+/// What tells which code a program runs.
+pub(super) const FOR_ORDER: &[Need] = &[Need { command: "qemu-x86_64", package: "qemu-user" }];
+
 /// What installs the spelling checker.
 pub(super) const FOR_SPELLING: &[Need] = &[Need { command: "pip3", package: "python3-pip" }];
 
@@ -73,6 +76,11 @@ pub(crate) fn valgrind() -> Outcome<()> {
 /// Sees to it that runs can be measured.
 pub(crate) fn watchers() -> Outcome<()> {
     ensure(&Cache::of_this_user()?, FOR_BENCH)
+}
+
+/// Sees to it that what a program runs can be told.
+pub(crate) fn emulator() -> Outcome<()> {
+    ensure(&Cache::of_this_user()?, FOR_ORDER)
 }
 
 fn missing(needs: &[Need]) -> Vec<&'static str> {

@@ -174,9 +174,9 @@ impl<'l> Skim<'l> {
                 self.at -= 1;
                 self.pass_number()
             }
-            b't' => self.pass_word(b"rue"),
-            b'f' => self.pass_word(b"alse"),
-            b'n' => self.pass_word(b"ull"),
+            b't' => self.pass_word(b"true"),
+            b'f' => self.pass_word(b"false"),
+            b'n' => self.pass_word(b"null"),
             _ => None,
         }
     }
@@ -209,10 +209,12 @@ impl<'l> Skim<'l> {
         Some(())
     }
 
+    /// Passes this word, of which the first letter is passed already.
     #[inline(always)]
     fn pass_word(&mut self, word: &[u8]) -> Option<()> {
-        self.line.get(self.at..)?.starts_with(word).then_some(())?;
-        self.at += word.len();
+        let rest = word.get(1..)?;
+        self.line.get(self.at..)?.starts_with(rest).then_some(())?;
+        self.at += rest.len();
         Some(())
     }
 

@@ -160,7 +160,8 @@ fn what_is_older_is_left_out_where_a_moment_is_asked_for() {
     let new = format!("/store/--work--/{STAMP}_new.jsonl");
     let folder = format!("/store/--work--/{STAMP}_folder.jsonl");
     add(&mut store, &new, &header());
-    (written(&mut store, FILE, 99), written(&mut store, &new, 100));
+    written(&mut store, FILE, 99);
+    written(&mut store, &new, 100);
     let both = vec![named(ID, FILE), named("new", &new)];
     assert_eq!(found(list_of(&store, at(99))), (both, Vec::new()));
     assert_eq!(found(list_of(&store, at(100))), (vec![named("new", &new)], Vec::new()));
