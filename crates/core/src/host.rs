@@ -81,6 +81,13 @@ pub struct Stat {
     pub size: u64,
 }
 
+impl Stat {
+    /// A file that was last written before that moment.
+    pub fn is_older(&self, than: Timestamp) -> bool {
+        self.kind == Kind::File && self.modified < than
+    }
+}
+
 /// What a record was read from: one content of one file or a few, told from every other.
 #[derive(Clone, Debug)]
 pub struct Original<'a> {
@@ -166,6 +173,19 @@ pub trait Files {
             Inside { entry, stat }
         };
         Ok(self.entries(dir)?.into_iter().map(seen).collect())
+    }
+    /// The same of those alone that are asked for by their names, without files last written before that moment: of most of a
+    /// long directory nothing is kept.
+    fn newer(
+        &self,
+        dir: &Path,
+        is_asked: &dyn Fn(&str) -> bool,
+        since: Timestamp,
+    ) -> io::Result<Vec<Inside>> {
+        let mut found = self.inside(dir, &|entry| is_asked(&entry.name))?;
+        let is_new = |stat: &io::Result<Stat>| !stat.as_ref().is_ok_and(|it| it.is_older(since));
+        found.retain(|one| one.stat.as_ref().is_some_and(is_new));
+        Ok(found)
     }
     /// Opens a regular file; anything else is an error, so that a FIFO cannot block us.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>>;

@@ -48,6 +48,28 @@ impl Files for Disk {
         Ok(found)
     }
 
+    fn newer(
+        &self,
+        dir: &Path,
+        is_asked: &dyn Fn(&str) -> bool,
+        since: Timestamp,
+    ) -> io::Result<Vec<Inside>> {
+        let mut found = Vec::new();
+        folder::each(dir, &mut |dir, name, kind| {
+            if !name.to_str().is_ok_and(is_asked) {
+                return Ok(());
+            }
+            let stat = statat(dir, name, AtFlags::empty()).map(|stat| told(&stat));
+            if stat.is_ok_and(|stat| stat.is_older(since)) {
+                return Ok(());
+            }
+            let stat = Some(stat.map_err(io::Error::from));
+            found.extend(entry(dir, name, kind)?.map(|entry| Inside { entry, stat }));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
         // Looked at before and after: even an open that does not block would wake the writer of a
         // FIFO, and what the path leads to may change in between.

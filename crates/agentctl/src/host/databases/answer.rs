@@ -3,6 +3,7 @@
 use agentctl_core::{
     host::{Cell, Shown},
     lines::Flow,
+    text,
 };
 use rusqlite::{
     Connection, Row,
@@ -111,10 +112,7 @@ fn cell(shown: &Shown<'_>) -> Cell {
         Shown::Null => Cell::Null,
         Shown::Number(number) => Cell::Number(number),
         Shown::Fraction(number) => Cell::Fraction(number),
-        Shown::Text(bytes) => Cell::Text(match str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(), // several times quicker than looking for what to mend
-            Err(_) => String::from_utf8_lossy(bytes).into_owned(),
-        }),
+        Shown::Text(bytes) => Cell::Text(text::mended(bytes).into_owned()),
         Shown::Bytes(bytes) => Cell::Bytes(bytes.to_vec()),
     }
 }

@@ -1,15 +1,17 @@
 //! Files of every kind.
 
 use crate::host::{Disk, Machine, Patience};
-use agentctl_core::host::{Bytes, Entry, Files, Kind};
+use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
+use jiff::Timestamp;
 use std::{
+    collections::BTreeMap,
     ffi::OsStr,
     fs,
-    io::ErrorKind,
+    io::{self, ErrorKind},
     os::unix::{ffi::OsStrExt, fs::symlink},
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
+    time::{Duration, UNIX_EPOCH},
 };
 
 fn fifo(path: &Path) {
@@ -36,6 +38,60 @@ fn entries_are_named_with_their_kind() {
         entry("link", Kind::Link),
     ];
     assert_eq!(entries, expected);
+}
+
+/// A file system that tells names and files, and leaves the rest to the trait.
+struct Plain;
+
+impl Files for Plain {
+    fn entries(&self, dir: &Path) -> io::Result<Vec<Entry>> {
+        Disk.entries(dir)
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        Disk.stat(path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
+        Disk.open(path)
+    }
+
+    fn resolve(&self, path: &Path) -> PathBuf {
+        Disk.resolve(path)
+    }
+}
+
+#[test]
+fn of_what_is_asked_for_only_older_files_are_left_out() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name);
+    for (name, second) in [("old.x", 99), ("new.x", 100), ("new.y", 101)] {
+        let file = fs::File::create(at(name)).expect("a file");
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(second)).expect("our file");
+    }
+    fs::create_dir(at("dir.x")).expect("a directory");
+    symlink("old.x", at("link.x")).expect("a link");
+    symlink("nowhere", at("lost.x")).expect("a link");
+    fs::write(dir.path().join(OsStr::from_bytes(b"\xff.x")), "").expect("a file");
+    let seen = |files: &dyn Files, second| {
+        let since = Timestamp::from_second(second).expect("a time");
+        let found = files.newer(dir.path(), &|name| name.ends_with(".x"), since);
+        let told = |one: Inside| {
+            let stat = one.stat.expect("it was asked for").map_err(|why| why.kind());
+            (one.entry.name, stat.map(|stat| stat.kind))
+        };
+        found.expect("names").into_iter().map(told).collect::<BTreeMap<_, _>>()
+    };
+    let names = |second| {
+        let found = seen(&Disk, second);
+        assert_eq!(found, seen(&Plain, second));
+        assert_eq!(found["dir.x"], Ok(Kind::Dir), "however old it is");
+        assert_eq!(found["lost.x"], Err(ErrorKind::NotFound));
+        found.into_keys().filter(|name| !matches!(&**name, "dir.x" | "lost.x")).collect::<Vec<_>>()
+    };
+    assert_eq!(names(99), ["link.x", "new.x", "old.x"]);
+    assert_eq!(names(100), ["new.x"]);
+    assert_eq!(names(101), [""; 0]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::{
     },
     host::{self, Entry, Host, Inside, Kind, is_absent},
     proof::Source,
+    text,
 };
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use std::{
@@ -165,7 +166,7 @@ fn names(host: &dyn Host, store: &Path) -> HashMap<String, String> {
 /// what it can: for a list of live sessions that takes longer.
 fn name(host: &dyn Host, store: &Path, id: &str) -> Option<String> {
     let bytes = host::slurp(host, &store.join(INDEX), NAMES).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    let text = text::mended(&bytes);
     let line = |(at, _): (usize, &str)| {
         let from = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         text[from..].split('\n').next()

@@ -5,6 +5,7 @@ use crate::{
     agents::files::{self, is_id},
     host::{self, Entry, Host, Kind, is_absent},
     proof::Source,
+    text,
 };
 use std::{
     io,
@@ -129,7 +130,7 @@ pub(super) fn workspace(host: &dyn Host, dir: &Path) -> io::Result<Workspace> {
         Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
         bytes => bytes?,
     };
-    let text = String::from_utf8_lossy(&bytes);
+    let text = text::mended(&bytes);
     let value = |key: &str| value(&text, key);
     let cwd = value("cwd").map(PathBuf::from);
     Ok(Workspace { cwd, name: value("name"), branch: value("branch") })

@@ -116,8 +116,7 @@ impl Agent for Pi {
         cwd: &Path,
         since: Timestamp,
     ) -> Option<io::Result<Listing>> {
-        let may_be_of = |folder: &str| store::is_of(folder, cwd) != Some(false);
-        Some(store::list(host, store, &may_be_of, since))
+        Some(store::list(host, store, &store::may_be_of(cwd), since))
     }
 
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {

@@ -3,7 +3,7 @@
 use crate::{
     agent::{Listing, Stub, Trouble},
     agents::json,
-    host::{Bytes, Entry, Env, Host, Inside, Kind, Stat},
+    host::{Bytes, Env, Host, Inside, Kind, Stat},
     lines::{self, Body, Flow},
 };
 use jiff::Timestamp;
@@ -49,34 +49,30 @@ fn wanted(
     since: Timestamp,
 ) -> io::Result<Listing> {
     let mut listing = Listing::default();
-    for Inside { entry, stat } in inside(host, store, is)? {
+    let may_be = |name: &str| name.ends_with(".jsonl") && is(name);
+    for Inside { entry, stat } in host.inside(store, &|entry| may_be(&entry.name))? {
         let path = store.join(&entry.name);
         let may_be_dir = matches!(entry.kind, Kind::Dir | Kind::Link);
         if may_be_dir && !folders(&entry.name) {
             continue;
         }
-        match may_be_dir.then(|| inside(host, &path, is)) {
-            Some(Ok(names)) => add(host, &path, names, since, &mut listing),
+        match may_be_dir.then(|| host.newer(&path, &may_be, since)) {
+            Some(Ok(names)) => add(host, &path, names, &mut listing),
             Some(Err(why)) if entry.kind == Kind::Dir => {
                 listing.problems.push(Trouble { path, why: why.to_string() });
             }
             Some(Err(_)) | None => {
-                add(host, store, vec![Inside { entry, stat }], since, &mut listing);
+                let stat = stat.filter(|stat| !stat.as_ref().is_ok_and(|it| it.is_older(since)));
+                add(host, store, vec![Inside { entry, stat }], &mut listing);
             }
         }
     }
     Ok(listing)
 }
 
-/// What is in a folder, with the stat of what may be a wanted session.
-fn inside(host: &dyn Host, dir: &Path, is: &dyn Fn(&str) -> bool) -> io::Result<Vec<Inside>> {
-    host.inside(dir, &|entry: &Entry| entry.name.ends_with(".jsonl") && is(&entry.name))
-}
-
-fn add(host: &dyn Host, dir: &Path, names: Vec<Inside>, since: Timestamp, listing: &mut Listing) {
-    let is_old = |stat: &Stat| stat.kind == Kind::File && stat.modified < since;
+fn add(host: &dyn Host, dir: &Path, names: Vec<Inside>, listing: &mut Listing) {
     for Inside { entry, stat } in names {
-        let Some(stat) = stat.filter(|stat| !stat.as_ref().is_ok_and(is_old)) else { continue };
+        let Some(stat) = stat else { continue };
         let path = dir.join(&entry.name);
         match stat.and_then(|stat| stub(host, &path, &entry.name, stat)) {
             Ok(Some(stub)) => listing.stubs.push(stub),
@@ -114,8 +110,9 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
     };
     let mut usual = Listing::default();
     if let Some(dir) = cwd.map(|cwd| store.join(folder(cwd))) {
-        let names = inside(host, &dir, &|name| self::id(name) == Some(id)).unwrap_or_default();
-        add(host, &dir, names, Timestamp::MIN, &mut usual);
+        let is = |name: &str| name.ends_with(".jsonl") && self::id(name) == Some(id);
+        let names = host.newer(&dir, &is, Timestamp::MIN).unwrap_or_default();
+        add(host, &dir, names, &mut usual);
     }
     if let Some(stub) = usual.stubs.into_iter().find(works_there) {
         return vec![stub];
@@ -130,7 +127,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
 
 /// Those of this id that a process which works there can have made.
 pub(super) fn find_at(host: &dyn Host, store: &Path, id: &str, cwd: &Path) -> Vec<Stub> {
-    called(host, store, id, &|folder| is_of(folder, cwd) != Some(false))
+    called(host, store, id, &may_be_of(cwd))
 }
 
 /// Those of this id in wanted folders. A name that tells no id is looked into.
@@ -151,13 +148,19 @@ fn folder(cwd: &Path) -> String {
 
 /// Whether a session of this file is one of that directory, as its folder tells.
 pub(super) fn goes_on_here(path: &Path, cwd: &Path) -> Option<bool> {
-    is_of(path.parent()?.file_name()?.to_str()?, cwd)
+    is_of(path.parent()?.file_name()?.to_str()?, &folder(cwd))
 }
 
 /// A folder of one directory's sessions is that of every directory whose name is written so; a flat one is of all.
-pub(super) fn is_of(name: &str, cwd: &Path) -> Option<bool> {
+fn is_of(name: &str, own: &str) -> Option<bool> {
     let named = name.starts_with("--") && name.ends_with("--");
-    named.then(|| name == folder(cwd))
+    named.then(|| name == own)
+}
+
+/// Folders that may have sessions of this directory.
+pub(super) fn may_be_of(cwd: &Path) -> impl Fn(&str) -> bool {
+    let own = folder(cwd);
+    move |name| is_of(name, &own) != Some(false)
 }
 
 /// The first line of a session; null before it is written, for the file is made a moment earlier.
