@@ -3,7 +3,9 @@
 //! run laid side by side.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
     process::Command,
@@ -34,7 +36,7 @@ fn main() -> io::Result<()> {
         writeln!(cargo, "cargo::rerun-if-changed={path}")?;
     }
     // The standard library has hashes of its own, which another one need not share.
-    add(&rustc(&["--version"])?, &mut hash);
+    add(&rustc(["--version"])?, &mut hash);
     writeln!(cargo, "cargo::rustc-env=AGENTCTL_READERS={hash:016x}")?;
     if let Some((dir, whole)) = parts()? {
         writeln!(cargo, "cargo::rustc-link-arg-bins=-L{}", dir.display())?;
@@ -58,19 +60,21 @@ fn main() -> io::Result<()> {
 /// Which functions quick questions run: `cargo xtask bench --order`. Pages of code that lie apart are mapped each for itself.
 const ORDER: &str = "order.txt";
 
-/// What is built is to be quick, and the linker is the compiler's own, which can be told the order.
+/// What is built is to be quick, and the compiler links with lld unless it is told otherwise: no other linker can be told the order.
 fn is_laid_out() -> io::Result<bool> {
-    let target = env::var("TARGET").unwrap_or_default();
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let is_usual = env::var_os("RUSTC_LINKER").is_none() && !flags.contains("link");
     let is_quick = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let native = env::var("HOST").is_ok_and(|host| host == target);
-    if !(is_usual && is_quick && native && target == "x86_64-unknown-linux-gnu") {
+    let is_native = env::var_os("HOST") == env::var_os("TARGET");
+    let Some(out) = env::var_os("OUT_DIR").filter(|_| is_usual && is_quick && is_native) else {
         return Ok(false);
-    }
-    let found = rustc(&["--print", "sysroot"])?;
-    let sysroot = Path::new(std::str::from_utf8(&found).unwrap_or_default().trim_end());
-    Ok(sysroot.join("lib/rustlib").join(target).join("bin/gcc-ld/ld.lld").exists())
+    };
+    let out = Path::new(&out);
+    let (source, program) = (out.join("tried.rs"), out.join("tried"));
+    fs::write(&source, "fn main() {}")?;
+    let [print, what, to] = ["--print", "link-args", "-o"].map(OsStr::new);
+    let said = rustc([print, what, to, program.as_os_str(), source.as_os_str()])?;
+    Ok(String::from_utf8_lossy(&said).contains("-fuse-ld=lld"))
 }
 
 /// What of the C library a program may be linked with.
@@ -109,7 +113,7 @@ fn archive(name: &str) -> Option<PathBuf> {
 }
 
 /// What the compiler says of itself.
-fn rustc(words: &[&str]) -> io::Result<Vec<u8>> {
+fn rustc(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Vec<u8>> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     Ok(Command::new(rustc).args(words).output()?.stdout)
 }

@@ -8,9 +8,9 @@ use crate::{
     },
     host::{self, Entry, Host, Inside, Kind, is_absent},
     proof::Source,
-    text,
 };
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use memchr::memmem;
 use std::{
     collections::{HashMap, HashSet},
     io,
@@ -162,16 +162,15 @@ fn names(host: &dyn Host, store: &Path) -> HashMap<String, String> {
     bytes.split(|&byte| byte == b'\n').filter_map(named).collect()
 }
 
-/// The name of one thread. All lines are looked through at once, and by the standard library, which need not ask the processor first
-/// what it can: for a list of live sessions that takes longer.
+/// The name of one thread. All lines are looked through at once, from the end: to look from the beginning would ask the processor first
+/// what it can, which takes longer than a list of live sessions has.
 fn name(host: &dyn Host, store: &Path, id: &str) -> Option<String> {
     let bytes = host::slurp(host, &store.join(INDEX), NAMES).unwrap_or_default();
-    let text = text::mended(&bytes);
-    let line = |(at, _): (usize, &str)| {
-        let from = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        text[from..].split('\n').next()
+    let line = |at: usize| {
+        let newline = bytes[..at].iter().rposition(|byte| *byte == b'\n');
+        bytes[newline.map_or(0, |newline| newline + 1)..].split(|byte| *byte == b'\n').next()
     };
-    let mut told = text.rmatch_indices(id).filter_map(line).filter_map(|it| named(it.as_bytes()));
+    let mut told = memmem::rfind_iter(&bytes, id).filter_map(line).filter_map(named);
     told.find(|(thread, _)| thread == id).map(|(_, name)| name)
 }
 

@@ -51,11 +51,11 @@ fn wanted(
     let mut listing = Listing::default();
     let may_be = |name: &str| name.ends_with(".jsonl") && is(name);
     for Inside { entry, stat } in host.inside(store, &|entry| may_be(&entry.name))? {
-        let path = store.join(&entry.name);
         let may_be_dir = matches!(entry.kind, Kind::Dir | Kind::Link);
         if may_be_dir && !folders(&entry.name) {
             continue;
         }
+        let path = store.join(&entry.name);
         match may_be_dir.then(|| host.newer(&path, &may_be, since)) {
             Some(Ok(names)) => add(host, &path, names, &mut listing),
             Some(Err(why)) if entry.kind == Kind::Dir => {
