@@ -112,7 +112,7 @@ fn archive(name: &str) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// What the compiler says of itself.
+/// What the compiler says.
 fn rustc(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Vec<u8>> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     Ok(Command::new(rustc).args(words).output()?.stdout)

@@ -176,7 +176,7 @@ pub trait Files {
     }
     /// The same of those alone that are asked for by their names, without files last written before that moment: of most of a
     /// long directory nothing is kept.
-    fn newer(
+    fn inside_since(
         &self,
         dir: &Path,
         is_asked: &dyn Fn(&str) -> bool,

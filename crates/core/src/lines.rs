@@ -81,7 +81,7 @@ pub fn head(
 
 /// Visits lines from the end to the beginning. What follows the last newline counts as a line.
 pub fn back(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Flow) -> io::Result<()> {
-    // What was cut shorter since it was opened is read below as far as it goes.
+    // What was cut shorter since it was opened has no lines, as below.
     if let Some(held) = file.held().filter(|held| held.len() as u64 == file.size()) {
         back_within(held, visit);
         return Ok(());

@@ -16,7 +16,8 @@ pub fn excerpt(text: &str) -> Option<String> {
     Some(text[..end].to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Bytes as text, with `\u{fffd}` in place of what is none. To see that nothing has to be mended is several times quicker than to look for it.
+/// Bytes as text, with `\u{fffd}` in place of what is none. To see that nothing has to be mended is several times quicker than
+/// to look for it.
 pub fn mended(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

@@ -106,7 +106,8 @@ impl Tables for Databases {
         };
         let shown = answer::show(opened.connection(), question, until, visit);
         if !opened.is_current(&file) {
-            return Ok(Showing::Torn); // whatever went wrong
+            // Whatever went wrong, unless it took all the time.
+            return if Instant::now() < until { Ok(Showing::Torn) } else { Err(answer::late()) };
         }
         if opened.is_lasting() {
             self.put_back(db, opened);

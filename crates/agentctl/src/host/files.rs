@@ -48,7 +48,7 @@ impl Files for Disk {
         Ok(found)
     }
 
-    fn newer(
+    fn inside_since(
         &self,
         dir: &Path,
         is_asked: &dyn Fn(&str) -> bool,

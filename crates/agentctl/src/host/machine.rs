@@ -182,13 +182,13 @@ impl<K> Files for Machine<K> {
         self.files.inside(dir, is_asked)
     }
 
-    fn newer(
+    fn inside_since(
         &self,
         dir: &Path,
         is_asked: &dyn Fn(&str) -> bool,
         since: Timestamp,
     ) -> io::Result<Vec<Inside>> {
-        self.files.newer(dir, is_asked, since)
+        self.files.inside_since(dir, is_asked, since)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {

@@ -340,10 +340,7 @@ impl Word {
     /// Where the first line is that may hold it: any place within.
     pub(super) fn place(&self, lines: &[u8]) -> Option<usize> {
         let plain = self.plain.find(lines);
-        let before = &lines[..plain.unwrap_or(lines.len())];
-        let letter =
-            |at: &usize| before.get(at + 4).is_some_and(|digit| (b'2'..b'8').contains(digit));
-        self.escape.find_iter(before).find(letter).or(plain)
+        letter(&self.escape, &lines[..plain.unwrap_or(lines.len())]).or(plain)
     }
 
     /// The same of a stream. Of what cannot be read its reader will say why.
@@ -363,6 +360,12 @@ impl Word {
             piece.copy_within(end - held..end, 0);
         }
     }
+}
+
+/// Where a letter is written as an escape, as no agent does. What finds `\u00` is made once.
+fn letter(escape: &Finder<'_>, text: &[u8]) -> Option<usize> {
+    let is_letter = |at: &usize| text.get(at + 4).is_some_and(|it| (b'2'..b'8').contains(it));
+    escape.find_iter(text).find(is_letter)
 }
 
 /// A text field.

@@ -32,9 +32,7 @@ pub(super) fn rows(
         if rows.len() == ROWS {
             return Err(io::Error::other(format!("its answer has more than {ROWS} rows")));
         }
-        let size = row.iter().map(size).fold(0, usize::saturating_add);
-        let too_long = || io::Error::other(format!("its answer is longer than {BYTES} bytes"));
-        room = room.checked_sub(size).ok_or_else(too_long)?;
+        room = room.checked_sub(size(row)).ok_or_else(too_long)?;
         rows.push(row.iter().map(cell).collect());
         Ok(())
     };
@@ -46,7 +44,7 @@ pub(super) fn rows(
     taken.map(|()| rows)
 }
 
-/// Shows each row where it stands, until the visitor has enough.
+/// Shows each row where it stands, until the visitor has enough. One that is longer than an answer may be is an error.
 pub(super) fn show(
     db: &mut Connection,
     (sql, args): (&str, &[Cell]),
@@ -59,8 +57,11 @@ pub(super) fn show(
     let width = query.column_count();
     let mut answer = query.query(params_from_iter(args.iter().map(value))).map_err(told)?;
     while let Some(row) = answer.next().map_err(told)? {
-        let cells: io::Result<Vec<Shown<'_>>> = (0..width).map(|at| shown(row, at)).collect();
-        if visit(&cells?).is_break() {
+        let cells = (0..width).map(|at| shown(row, at)).collect::<io::Result<Vec<Shown<'_>>>>()?;
+        if size(&cells) > BYTES {
+            return Err(too_long());
+        }
+        if visit(&cells).is_break() {
             break;
         }
     }
@@ -89,11 +90,17 @@ fn shown<'r>(row: &'r Row<'_>, at: usize) -> io::Result<Shown<'r>> {
     })
 }
 
-fn size(shown: &Shown<'_>) -> usize {
-    match shown {
+/// The bytes of a row.
+fn size(row: &[Shown<'_>]) -> usize {
+    let size = |cell: &Shown<'_>| match cell {
         Shown::Text(bytes) | Shown::Bytes(bytes) => bytes.len(),
         Shown::Null | Shown::Number(_) | Shown::Fraction(_) => 0,
-    }
+    };
+    row.iter().map(size).fold(0, usize::saturating_add)
+}
+
+fn too_long() -> io::Error {
+    io::Error::other(format!("its answer is longer than {BYTES} bytes"))
 }
 
 fn value(cell: &Cell) -> Value {

@@ -10,6 +10,9 @@ use std::{fs, sync::OnceLock};
 /// The first namespace of pids, which sees all others. The kernel gives it this number.
 const FIRST: &str = "pid:[4026531836]";
 
+/// Whether ours is another one: no process changes its own.
+static NESTED: OnceLock<bool> = OnceLock::new();
+
 /// Pids in `/proc` are those by which signals are sent. After a namespace was made and `/proc` was not mounted anew, they
 /// are of another one.
 pub(in crate::host) fn is_ours() -> Told<()> {
@@ -43,7 +46,6 @@ pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
     if has_other_clock(pid) {
         return Some(format!("pid {pid} keeps another time than we do"));
     }
-    static NESTED: OnceLock<bool> = OnceLock::new();
     let is_nested = || fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
     let nested = *NESTED.get_or_init(is_nested);
     let elder = |first: &Process| start < first.start;

@@ -75,7 +75,7 @@ fn of_what_is_asked_for_only_older_files_are_left_out() {
     fs::write(dir.path().join(OsStr::from_bytes(b"\xff.x")), "").expect("a file");
     let seen = |files: &dyn Files, second| {
         let since = Timestamp::from_second(second).expect("a time");
-        let found = files.newer(dir.path(), &|name| name.ends_with(".x"), since);
+        let found = files.inside_since(dir.path(), &|name| name.ends_with(".x"), since);
         let told = |one: Inside| {
             let stat = one.stat.expect("it was asked for").map_err(|why| why.kind());
             (one.entry.name, stat.map(|stat| stat.kind))

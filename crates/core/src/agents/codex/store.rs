@@ -166,12 +166,17 @@ fn names(host: &dyn Host, store: &Path) -> HashMap<String, String> {
 /// what it can, which takes longer than a list of live sessions has.
 fn name(host: &dyn Host, store: &Path, id: &str) -> Option<String> {
     let bytes = host::slurp(host, &store.join(INDEX), NAMES).unwrap_or_default();
-    let line = |at: usize| {
-        let newline = bytes[..at].iter().rposition(|byte| *byte == b'\n');
-        bytes[newline.map_or(0, |newline| newline + 1)..].split(|byte| *byte == b'\n').next()
-    };
-    let mut told = memmem::rfind_iter(&bytes, id).filter_map(line).filter_map(named);
-    told.find(|(thread, _)| thread == id).map(|(_, name)| name)
+    let is_newline = |byte: &u8| *byte == b'\n';
+    let mut end = bytes.len(); // what stands behind it was looked through
+    while let Some(at) = memmem::rfind(&bytes[..end], id.as_bytes()) {
+        let from = bytes[..at].iter().rposition(is_newline).map_or(0, |newline| newline + 1);
+        let line = bytes[from..end].split(is_newline).next().and_then(named);
+        match line.filter(|(thread, _)| thread == id) {
+            Some((_, name)) => return Some(name),
+            None => end = from,
+        }
+    }
+    None
 }
 
 /// The thread that a line names, and its name.

@@ -128,7 +128,7 @@ impl<'l> Skim<'l> {
         mut nests: Nests,
         picks: &'static [Pick],
     ) -> Option<Option<(&'static Pick, u8)>> {
-        let mut walk = self.clone(); // held where it is quick, as what others may change is not
+        let mut walk = self.clone(); // the compiler keeps a copy in registers, which it cannot do with what is lent
         loop {
             if nests.is_in_object() {
                 let (name, is_plain) = (byte == b'"').then(|| walk.text())??;

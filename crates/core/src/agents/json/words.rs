@@ -1,5 +1,6 @@
-//! Entries that tell nothing, told from the others at the speed of the memory.
+//! Several words, of which a line has any or none, as [`Word`](super::Word) is one.
 
+use super::letter;
 use memchr::memmem::Finder;
 
 /// Words between quotes.
@@ -17,9 +18,8 @@ impl Words {
 
     /// A line may hold one of them: as it is, or with letters of it written as escapes, as no agent does.
     pub(in crate::agents) fn may_be_in(&self, line: &[u8]) -> bool {
-        let letter = |at: usize| line.get(at + 4).is_some_and(|digit| (b'2'..b'8').contains(digit));
-        self.plain.iter().any(|word| word.find(line).is_some())
-            || self.escape.find_iter(line).any(letter)
+        let is_in = |word: &Finder<'_>| word.find(line).is_some();
+        self.plain.iter().any(is_in) || letter(&self.escape, line).is_some()
     }
 }
 

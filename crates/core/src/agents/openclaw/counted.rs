@@ -37,14 +37,14 @@ impl<'s> Counted<'s> {
     /// Takes in the next newer entry.
     pub(super) fn newer(&mut self, entry: &[u8]) {
         if let Some(shown) = self.turn {
-            return self.said.newer(&counted(entry), shown.clone());
+            return self.said.newer(&taken_apart(entry), shown.clone());
         }
         if !TELLING.may_be_in(entry) {
             return;
         }
         let Some(parts) = json::sound_parts(entry, COUNTED) else {
             self.settle();
-            return self.said.newer(&counted(entry), Source::Blind);
+            return self.said.newer(&taken_apart(entry), Source::Blind);
         };
         let message = parts.get("message");
         match parts.text("type") {
@@ -121,7 +121,7 @@ fn spoken(entry: &[u8]) -> Option<String> {
 }
 
 /// An entry as far as it is counted: what a tool answered is most of a transcript, and not asked for.
-fn counted(entry: &[u8]) -> Value {
+fn taken_apart(entry: &[u8]) -> Value {
     let light = json::light(entry, RESULT);
     let role = json::text(&light["message"], "role");
     match json::text(&light, "type") == Some("message") && role == Some("toolResult") {

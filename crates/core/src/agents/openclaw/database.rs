@@ -31,7 +31,7 @@ use std::{
 const GLANCE: i64 = 16;
 /// How often a transcript that is written anew while it is read is begun again.
 const TRIES: usize = 5;
-/// How many entries are asked for at once, and how many bytes of them are enough: each question has a time limit.
+/// How many entries are asked for at once, and how many bytes of them are enough, packed and unpacked: each question has a time limit.
 const PAGE: i64 = 1024;
 const ENOUGH: i64 = 16 << 20;
 /// How long an entry is, which is known before it is read.
@@ -282,24 +282,32 @@ fn page(
          where session_id = ?1 and seq > ?2 order by seq limit ?3"
     );
     let args = [Cell::Text(stub.id.clone()), Cell::Number(seen.last), Cell::Number(PAGE)];
-    let (all, enough) = (seen.count + PAGE, seen.bytes.saturating_add(ENOUGH));
+    let (all, mut left, mut is_numbered) = (seen.count + PAGE, ENOUGH, true);
     let shown = tables.show(&stub.path, (&sql, &args), &mut |row| {
-        let [Shown::Number(seq), written, packed, size] = row else { return Flow::Break(()) };
+        let [Shown::Number(seq), written, packed, size] = row else {
+            is_numbered = false;
+            return Flow::Break(());
+        };
         let size = if let Shown::Number(size) = size { *size } else { 0 };
-        *seen =
-            Extent { count: seen.count + 1, last: *seq, bytes: seen.bytes.saturating_add(size) };
+        let bytes = seen.bytes.saturating_add(size);
+        *seen = Extent { count: seen.count + 1, last: *seq, bytes };
+        left = left.saturating_sub(size);
         match (written, packed) {
             (Shown::Text(entry), _) => visit(entry),
             (_, Shown::Bytes(packed)) => {
                 if let Some(entry) = unpack(packed) {
+                    left = left.saturating_sub(i64::try_from(entry.len()).unwrap_or(i64::MAX));
                     visit(&entry);
                 }
             }
             _ => {}
         }
-        if seen.bytes < enough { Flow::Continue(()) } else { Flow::Break(()) }
+        if left > 0 { Flow::Continue(()) } else { Flow::Break(()) }
     })?;
-    Ok((shown, seen.count == all || seen.bytes >= enough))
+    match is_numbered || shown == Showing::Torn {
+        true => Ok((shown, seen.count == all || left <= 0)),
+        false => Err(io::Error::other("its entries are not numbered")),
+    }
 }
 
 /// An entry as far as a glance looks at it.

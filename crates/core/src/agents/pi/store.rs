@@ -56,7 +56,7 @@ fn wanted(
             continue;
         }
         let path = store.join(&entry.name);
-        match may_be_dir.then(|| host.newer(&path, &may_be, since)) {
+        match may_be_dir.then(|| host.inside_since(&path, &may_be, since)) {
             Some(Ok(names)) => add(host, &path, names, &mut listing),
             Some(Err(why)) if entry.kind == Kind::Dir => {
                 listing.problems.push(Trouble { path, why: why.to_string() });
@@ -111,7 +111,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) 
     let mut usual = Listing::default();
     if let Some(dir) = cwd.map(|cwd| store.join(folder(cwd))) {
         let is = |name: &str| name.ends_with(".jsonl") && self::id(name) == Some(id);
-        let names = host.newer(&dir, &is, Timestamp::MIN).unwrap_or_default();
+        let names = host.inside_since(&dir, &is, Timestamp::MIN).unwrap_or_default();
         add(host, &dir, names, &mut usual);
     }
     if let Some(stub) = usual.stubs.into_iter().find(works_there) {

@@ -141,3 +141,18 @@ fn long_entries_are_read_a_few_at_a_time_and_torn_pages_again() {
     let why = shown_of((100, 20), TRIES).0.expect_err("it never rests");
     assert_eq!(why.to_string(), "its transcript is written anew faster than it can be read");
 }
+
+/// One entry under what is no number of one.
+struct Odd;
+
+impl Tables for Odd {
+    fn rows(&self, _: &Path, _: &str, _: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+        Ok(vec![vec![Cell::Fraction(2.5), Cell::Text("{}".into()), Cell::Null, Cell::Number(2)]])
+    }
+}
+
+#[test]
+fn what_cannot_be_told_from_the_end_is_an_error() {
+    let why = whole(&Odd, &stub(), None).err().map(|why| why.to_string());
+    assert_eq!(why.as_deref(), Some("its entries are not numbered"));
+}
