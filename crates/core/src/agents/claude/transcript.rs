@@ -366,12 +366,9 @@ fn user(value: &Part<'_>) -> Option<Option<Ending>> {
 fn assistant(value: &Part<'_>) -> Option<Option<Ending>> {
     if value.flag("isApiErrorMessage") {
         let kind = value.string("error").unwrap_or_else(|| "API error".to_owned());
-        let status = match value.get("apiErrorStatus") {
-            Part::Count(status) => Some(*status),
-            Part::Other(status) => status.as_u64(),
-            Part::Text(_) | Part::Object(_) | Part::List(_) => None,
-        };
-        let why = status.map_or(kind.clone(), |status| format!("{kind} (HTTP {status})"));
+        let why = value
+            .whole("apiErrorStatus")
+            .map_or(kind.clone(), |status| format!("{kind} (HTTP {status})"));
         return Some(Some(Ending::Failed(why)));
     }
     let message = value.get("message");

@@ -48,11 +48,7 @@ impl<'l> Part<'l> {
 
     /// A text.
     pub(in crate::agents) fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name) {
-            Self::Text(text) => Some(text),
-            Self::Other(value) => value.as_str(),
-            Self::Count(_) | Self::Object(_) | Self::List(_) => None,
-        }
+        self.get(name).itself()
     }
 
     /// A text that is not empty, kept.
@@ -60,12 +56,17 @@ impl<'l> Part<'l> {
         self.text(name).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// A count.
+    /// A count; what is none counts nothing.
     pub(in crate::agents) fn count(&self, name: &str) -> u64 {
+        self.whole(name).unwrap_or(0)
+    }
+
+    /// A whole number that is not negative.
+    pub(in crate::agents) fn whole(&self, name: &str) -> Option<u64> {
         match self.get(name) {
-            Self::Count(count) => *count,
-            Self::Other(value) => value.as_u64().unwrap_or(0),
-            Self::Text(_) | Self::Object(_) | Self::List(_) => 0,
+            Self::Count(count) => Some(*count),
+            Self::Other(value) => value.as_u64(),
+            Self::Text(_) | Self::Object(_) | Self::List(_) => None,
         }
     }
 

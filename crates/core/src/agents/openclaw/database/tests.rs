@@ -80,14 +80,18 @@ fn a_transcript_is_of_before_a_compaction_or_of_after_it() {
 
 /// Pages that each end long before their last row, which never come to an end, or which belong to two moments.
 struct Shows {
-    /// How long each of the entries is.
+    entries: Entries,
+    torn: AtomicUsize,
+}
+
+struct Entries {
+    /// How long each of them is.
     size: i64,
     count: i64,
-    torn: AtomicUsize,
     asked: AtomicUsize,
 }
 
-impl Tables for Shows {
+impl Tables for Entries {
     fn rows(&self, _: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let (last, count) = (self.count - 1, self.count);
@@ -102,18 +106,20 @@ impl Tables for Shows {
         };
         Ok((args[1].number().expect("a number") + 1..count).map(row).collect())
     }
+}
+
+impl Tables for Shows {
+    fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+        self.entries.rows(db, sql, args)
+    }
 
     fn show(
         &self,
         db: &Path,
-        (sql, args): (&str, &[Cell]),
+        question: (&str, &[Cell]),
         visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
     ) -> io::Result<Showing> {
-        for row in self.rows(db, sql, args)? {
-            if visit(&row.iter().map(Shown::from).collect::<Vec<_>>()).is_break() {
-                break;
-            }
-        }
+        let _ = self.entries.show(db, question, visit)?; // it cannot know
         let torn = self.torn.load(Ordering::Relaxed);
         self.torn.store(torn.saturating_sub(1), Ordering::Relaxed);
         Ok(if torn == 0 { Showing::Sound } else { Showing::Torn })
@@ -121,10 +127,11 @@ impl Tables for Shows {
 }
 
 fn shown_of((size, count): (i64, i64), torn: usize) -> (io::Result<Option<u64>>, usize) {
-    let tables = Shows { size, count, torn: torn.into(), asked: AtomicUsize::new(0) };
+    let entries = Entries { size, count, asked: AtomicUsize::new(0) };
+    let tables = Shows { entries, torn: torn.into() };
     let said = whole(&tables, &stub(), None);
     let tokens = said.map(|said| said.tokens.map(|tokens| tokens.output));
-    (tokens, tables.asked.load(Ordering::Relaxed))
+    (tokens, tables.entries.asked.load(Ordering::Relaxed))
 }
 
 #[test]
