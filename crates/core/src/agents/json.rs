@@ -80,6 +80,21 @@ pub(super) enum Pick {
 }
 
 impl Pick {
+    /// The field that it names.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Field(name) | Self::Within(name, _) | Self::Each(name, _) | Self::Whole(name) => {
+                name
+            }
+        }
+    }
+
+    /// It names this field. Most others begin with another letter: to compare all of them takes a call each.
+    fn is(&self, name: &[u8]) -> bool {
+        let own = self.name().as_bytes();
+        own.first() == name.first() && own == name
+    }
+
     /// The field that it names, and what is picked from what is there.
     fn of(&self) -> (&'static str, Picked) {
         match self {
@@ -99,10 +114,10 @@ pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
     Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
 }
 
-/// The picked fields of a line, where nothing else of it is wanted. What [`line()`] mends, or cannot
-/// hold, is read as it does.
+/// The picked fields of a line, where nothing else of it is wanted: once all were met, the rest is not even looked at. What
+/// [`line()`] mends, or cannot hold, is read as it does.
 pub(super) fn parts<'l>(file: &dyn Bytes, line: &Line<'l>, picks: &'static [Pick]) -> Part<'l> {
-    if let Some((found, _)) = line.whole().and_then(|bytes| skim::skim(bytes, picks)) {
+    if let Some(found) = line.whole().and_then(|bytes| skim::first(bytes, picks)) {
         return found;
     }
     let light = line.whole().map(|bytes| first_of(bytes, picks)).filter(Value::is_object);
@@ -464,6 +479,19 @@ mod tests {
             assert!(word.is_in(bytes) || picked.get("usage").is_none(), "{text}");
         }
         assert!(!word.is_in(br#"{"a":"\u001b[1m usage"}"#));
+    }
+
+    #[test]
+    fn what_stands_behind_the_last_part_that_is_wanted_changes_nothing() {
+        static PICKS: &[Pick] = &[Pick::Field("a"), Pick::Field("b")];
+        let of = |text: &str| {
+            let line = Line { at: 0, body: Body::Whole(text.as_bytes()) };
+            parts(&Vec::new(), &line, PICKS).value()
+        };
+        assert_eq!(of(r#"{"a":1,"c":[],"b":2,"d":"torn"#), json!({"a": 1, "b": 2}));
+        assert_eq!(of(r#"{"a":1,"a":2,"b":3,"b":4}"#), json!({"a": 2, "b": 3}));
+        assert_eq!(of(r#"{"a":1,"c":{"b":2},"d":"torn"#), Value::Null, "not all was met");
+        assert_eq!(of(r#"{"a":1,"b":[2"#), Value::Null, "what was met is torn itself");
     }
 
     #[test]

@@ -19,9 +19,21 @@ const DIGITS: usize = 18;
 
 /// The picked fields of an object, and what stands behind it.
 pub(super) fn skim<'l>(line: &'l [u8], picks: &'static [Pick]) -> Option<(Part<'l>, &'l [u8])> {
-    let mut skim = Skim { line, at: 0, marks: Marks::of(line) };
-    let object = (skim.next()? == b'{').then(|| skim.object(picks))??;
+    let mut skim = Skim::of(line)?;
+    let object = skim.object(picks, Until::ItsEnd)?;
     Some((object, line.get(skim.at..)?))
+}
+
+/// The same up to where each was met once.
+pub(super) fn first<'l>(line: &'l [u8], picks: &'static [Pick]) -> Option<Part<'l>> {
+    Skim::of(line)?.object(picks, Until::AllWereMet)
+}
+
+/// How far an object is walked.
+#[derive(Clone, Copy, PartialEq)]
+enum Until {
+    ItsEnd,
+    AllWereMet,
 }
 
 /// A walk over a line.
@@ -36,6 +48,12 @@ struct Skim<'l> {
 
 /// What is inlined here is called for every few bytes.
 impl<'l> Skim<'l> {
+    /// From behind the brace on that an object begins with.
+    fn of(line: &'l [u8]) -> Option<Self> {
+        let mut skim = Self { line, at: 0, marks: Marks::of(line) };
+        (skim.next()? == b'{').then_some(skim)
+    }
+
     /// The next byte that is no space, which is passed.
     #[inline(always)]
     fn next(&mut self) -> Option<u8> {
@@ -49,7 +67,7 @@ impl<'l> Skim<'l> {
     }
 
     /// The picked fields of an object, from behind its brace on.
-    fn object(&mut self, picks: &'static [Pick]) -> Option<Part<'l>> {
+    fn object(&mut self, picks: &'static [Pick], until: Until) -> Option<Part<'l>> {
         let mut fields = Vec::with_capacity(picks.len());
         let mut byte = self.next()?;
         if byte == b'}' {
@@ -58,6 +76,10 @@ impl<'l> Skim<'l> {
         while let Some((pick, first)) = self.seek(byte, Nests::of(b'{'), picks)? {
             let (name, inside) = pick.of();
             fields.push((name, self.value(first, &inside)?));
+            let is_met = |pick: &Pick| fields.iter().any(|(name, _)| *name == pick.name());
+            if until == Until::AllWereMet && picks.iter().all(is_met) {
+                break;
+            }
             match self.next()? {
                 b',' => byte = self.next()?,
                 b'}' => break,
@@ -71,8 +93,8 @@ impl<'l> Skim<'l> {
     fn value(&mut self, byte: u8, picked: &Picked) -> Option<Part<'l>> {
         let from = self.at - 1;
         match (byte, &picked.from) {
-            (b'{', From::Itself) => return self.object(picked.picks),
-            (b'{', From::Each) => return self.object(&[]),
+            (b'{', From::Itself) => return self.object(picked.picks, Until::ItsEnd),
+            (b'{', From::Each) => return self.object(&[], Until::ItsEnd),
             (b'[', From::Each) => return self.each(picked.picks),
             (b'{' | b'[', _) => self.pass_nest(byte)?,
             (b'"', _) => {
@@ -135,7 +157,7 @@ impl<'l> Skim<'l> {
                 byte = (walk.next()? == b':').then(|| walk.next())??;
                 if nests == Nests::of(b'{') {
                     let name = walk.line.get(name)?;
-                    if let Some(pick) = picks.iter().find(|pick| pick.of().0.as_bytes() == name) {
+                    if let Some(pick) = picks.iter().find(|pick| pick.is(name)) {
                         *self = walk;
                         return Some(Some((pick, byte)));
                     }
