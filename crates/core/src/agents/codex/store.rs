@@ -135,9 +135,10 @@ pub(super) fn missed(host: &dyn Host, store: &Path, id: &str) -> Option<Trouble>
 }
 
 fn within(host: &dyn Host, dir: &Path, id: &str) -> Option<Stub> {
-    let entries = host.entries(dir).ok()?;
-    let entry = entries.into_iter().find(|entry| thread(&entry.name) == Some(id))?;
-    stub(host, id, &dir.join(entry.name)).ok()
+    let is_it = |name: &str| thread(name) == Some(id);
+    let found = host.inside_since(dir, &is_it, Timestamp::MIN).ok()?;
+    let Inside { entry, stat } = found.into_iter().next()?;
+    stub_of(id, &dir.join(entry.name), stat?.ok()?).ok()
 }
 
 /// Folders are named after the local day, which is the day in UTC or one beside it.
