@@ -15,6 +15,7 @@ use crate::{
     launch::{Ask, Plan, Signal},
     proof::Source,
     push::Push,
+    sheet::Sheet,
     tally::Tally,
     turns,
 };
@@ -416,18 +417,19 @@ pub trait Agent: Sync {
         None
     }
     /// What one session says of itself at either end.
-    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record>;
+    fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record>;
     /// The same to this depth: a glance, and what is counted apart.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
-        let mut record = self.glance(host, stub)?;
+        let sheet = Sheet::of(host, stub, depth);
+        let mut record = self.glance(&sheet, stub)?;
         if depth == Depth::Whole {
-            self.count(&Tally::anew(host), stub, &mut record)?;
+            self.count(&Tally::anew(host), &sheet, stub, &mut record)?;
         }
         Ok(record)
     }
     /// Adds what it used to a record that was read at a glance, where that is counted apart. After an error, what it
     /// added stands.
-    fn count(&self, _: &Tally<'_>, _: &Stub, _: &mut Record) -> io::Result<()> {
+    fn count(&self, _: &Tally<'_>, _: &Sheet<'_>, _: &Stub, _: &mut Record) -> io::Result<()> {
         Ok(())
     }
     /// A whole record is a glance, and what is counted apart.
@@ -444,7 +446,7 @@ pub trait Agent: Sync {
     fn told_by(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> Option<Vec<PathBuf>>;
     /// Its newest turn alone, as far as the record itself tells; asked once for each line of it.
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
-        Ok(self.glance(host, stub)?.turn)
+        Ok(self.glance(&Sheet::of(host, stub, Depth::Glance), stub)?.turn)
     }
     /// A shell command that exits 0 if nothing native claims the session is loaded.
     fn absence(&self, store: &Path, id: &str) -> String;

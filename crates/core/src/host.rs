@@ -189,6 +189,10 @@ pub trait Files {
     }
     /// Opens a regular file; anything else is an error, so that a FIFO cannot block us.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>>;
+    /// The same of one of which all will be read, and its ends more than once: more of it may be held.
+    fn open_whole(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
+        self.open(path)
+    }
     /// The path without links, or as it is where it does not resolve.
     fn resolve(&self, path: &Path) -> PathBuf;
 }

@@ -44,6 +44,7 @@ pub mod proof;
 pub mod push;
 pub mod receipt;
 pub mod select;
+pub mod sheet;
 pub mod story;
 pub mod tally;
 pub mod text;

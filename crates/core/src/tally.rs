@@ -15,6 +15,7 @@ use crate::{
     evidence::Tokens,
     host::{Before, Bytes, Counting, Entry, Host, Stat},
     lines::{self, Flow, Line, Walker},
+    sheet::Sheet,
 };
 use std::{
     io, iter,
@@ -70,9 +71,10 @@ impl<'a> Tally<'a> {
         Self { host, agent, least }
     }
 
-    /// Counts a file, of which this was said before it was opened.
-    pub(crate) fn count<C: Count>(&self, path: &Path, stat: Option<Stat>) -> io::Result<C> {
-        let stat = stat.filter(|stat| stat.size >= self.least);
+    /// Counts a file.
+    pub(crate) fn count<C: Count>(&self, sheet: &Sheet<'_>) -> io::Result<C> {
+        let path = sheet.path;
+        let stat = sheet.stat.filter(|stat| stat.size >= self.least);
         let counting = stat.map(|stat| Counting { agent: self.agent, path, stat });
         let before = counting.as_ref().and_then(|counting| self.host.counted(counting));
         if let Some(Before { same: true, kept }) = &before
@@ -80,20 +82,22 @@ impl<'a> Tally<'a> {
         {
             return Ok(count);
         }
-        let file = self.host.open(path)?;
-        let ends = counting.as_ref().map(|_| Ends::of(&*file)).transpose()?;
-        let later = before.and_then(|before| later(&*file, &before.kept).transpose());
+        let file = sheet.file()?;
+        let ends = counting.as_ref().map(|_| Ends::of(file)).transpose()?;
+        let later = before.and_then(|before| later(file, &before.kept).transpose());
         let (mark, count) = match later {
             Some(counted) => counted?,
-            None => walk(&*file, 0, C::default())?.unwrap_or_default(),
+            None => walk(file, 0, C::default())?.unwrap_or_default(),
         };
         if let (Some(counting), Some(ends)) = (&counting, ends) {
             // Nearly every count ends with its file, of which that is known, and is compared below.
-            let print = if mark == ends.size { ends.print } else { print(&*file, mark)? };
+            let print = if mark == ends.size { ends.print } else { print(file, mark)? };
             let place = Place { mark, print };
             // Behind the print: of what was written anew since, the count is one thing and the print another.
             let now = self.host.stat(path);
-            if now.is_ok_and(|now| has_only_grown(&counting.stat, &now)) && ends.stand(&*file)? {
+            let has_grown = now.is_ok_and(|now| has_only_grown(&counting.stat, &now));
+            // What is held was read once.
+            if has_grown && (file.held().is_some() || ends.stand(file)?) {
                 self.host.keep_count(counting, &place.write(&count));
             }
         }
@@ -105,7 +109,9 @@ impl<'a> Tally<'a> {
         let mut tokens = own.1.messages().tokens();
         let mut sums = if spawned.is_empty() { Vec::new() } else { own.1.messages().sums() };
         for (path, stat) in spawned {
-            let more = self.count::<C>(path, *stat).map_err(|why| named(path, &why))?;
+            let more = self
+                .count::<C>(&Sheet::new(self.host, path, *stat))
+                .map_err(|why| named(path, &why))?;
             tokens = tokens.plus(more.messages().tokens());
             sums.extend(more.messages().sums());
         }

@@ -10,6 +10,7 @@ use crate::{
     lines::{self, Body, Flow},
     proof::Source,
     receipt::{Launched, Stopped},
+    sheet::Sheet,
     tally::Tally,
     wire::{Around, Session},
 };
@@ -277,8 +278,10 @@ impl Survey<'_> {
     fn counted(&self, stub: &Stub) -> io::Result<Record> {
         let (mut record, counted) = match self.agent.counts_apart() {
             true => {
-                let mut record = self.record(stub, Depth::Glance)?;
-                let counted = self.agent.count(&self.tally(), stub, &mut record);
+                let sheet = Sheet::of(self.host, stub, Depth::Whole);
+                let glance = || self.agent.glance(&sheet, stub);
+                let mut record = self.recalled(stub, Depth::Glance, glance)?;
+                let counted = self.agent.count(&self.tally(), &sheet, stub, &mut record);
                 (record, counted)
             }
             false => match self.record(stub, Depth::Whole) {
@@ -291,11 +294,21 @@ impl Survey<'_> {
     }
 
     pub(super) fn record(&self, stub: &Stub, depth: Depth) -> io::Result<Record> {
+        self.recalled(stub, depth, || self.agent.read(self.host, stub, depth))
+    }
+
+    /// What was read before, else what is read now, which is kept.
+    fn recalled(
+        &self,
+        stub: &Stub,
+        depth: Depth,
+        read: impl FnOnce() -> io::Result<Record>,
+    ) -> io::Result<Record> {
         let original = self.original(stub, depth);
         if let Some(record) = original.as_ref().and_then(|original| self.host.recall(original)) {
             return Ok(record);
         }
-        let record = self.agent.read(self.host, stub, depth)?;
+        let record = read()?;
         if let Some(original) = original.filter(|_| !record.elsewhere) {
             self.host.keep(&original, &record);
         }

@@ -6,7 +6,7 @@ mod store;
 
 use crate::world::{Machine, at, machine};
 use agentctl_core::{
-    agent::{About, Agent, Claims, Stub},
+    agent::{About, Agent, Claims, Depth, Stub},
     agents,
     evidence::{Need, Record, Role, Say},
     lines::LIMIT,
@@ -124,7 +124,7 @@ fn text(lines: &[Value]) -> String {
 
 fn read(lines: &[Value]) -> Record {
     let (machine, stub) = transcript(&text(lines));
-    claude().glance(&machine, &stub).expect("it is understood")
+    claude().read(&machine, &stub, Depth::Glance).expect("it is understood")
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn text(events: &[Value]) -> String {
 
 fn read(machine: &Machine) -> Record {
     let stub = copilot().find(machine, Path::new(STORE), ID, None).remove(0);
-    copilot().glance(machine, &stub).expect("it can be read")
+    copilot().read(machine, &stub, Depth::Glance).expect("it can be read")
 }
 
 #[test]

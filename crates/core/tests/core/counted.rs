@@ -6,6 +6,7 @@ use agentctl_core::{
     agents,
     evidence::{Record, Turn},
     observe::{History, Recall, Survey},
+    sheet::Sheet,
     tally::Tally,
 };
 use std::{collections::BTreeMap, path::Path};
@@ -175,7 +176,9 @@ fn what_was_written_in_place_while_it_was_counted_is_not_kept() {
         let stub = stub(&machine);
         machine.files.get_mut(&stub.path).expect("its transcript").0.touched = at(later);
         let mut record = Record::of(Turn::None);
-        let counted = claude().count(&Tally::kept(&machine, "claude", 0), &stub, &mut record);
+        let tally = Tally::kept(&machine, "claude", 0);
+        let sheet = Sheet::of(&machine, &stub, Depth::Whole);
+        let counted = claude().count(&tally, &sheet, &stub, &mut record);
         counted.expect("it can be read");
         assert_eq!(record.tokens.map(|all| all.output), Some(10));
         machine.counts.lock().expect("one thread").len()

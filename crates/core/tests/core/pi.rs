@@ -64,7 +64,7 @@ fn session(lines: &[Value]) -> (Machine, Stub) {
 
 fn read(lines: &[Value]) -> Record {
     let (machine, stub) = session(lines);
-    pi().glance(&machine, &stub).expect("it is understood")
+    pi().read(&machine, &stub, Depth::Glance).expect("it is understood")
 }
 
 fn part(comm: &str, exe: Option<&str>, line: &str) -> Option<Part> {
@@ -175,7 +175,7 @@ fn all_that_was_billed_is_added_wherever_it_stands() {
     let record = pi().read(&machine, &stub, Depth::Whole).expect("it is understood");
     let tokens = Tokens { input: 5, output: 10, cache_read: 15, cache_write: 20 };
     assert_eq!((record.tokens, record.cost_usd), (Some(tokens), Some(1.25)));
-    let glance = pi().glance(&machine, &stub).expect("it is understood");
+    let glance = pi().read(&machine, &stub, Depth::Glance).expect("it is understood");
     assert_eq!((glance.tokens, glance.cost_usd), (None, None));
     assert!(pi().counts_apart());
 }

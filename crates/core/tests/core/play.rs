@@ -12,6 +12,7 @@ use agentctl_core::{
     observe::{History, Survey},
     proof::Source,
     push::{Line, Push},
+    sheet::Sheet,
     tally::Tally,
 };
 use jiff::Timestamp;
@@ -264,12 +265,12 @@ impl Agent for Play {
         self.always_open.clone()
     }
 
-    fn glance(&self, _: &dyn Host, stub: &Stub) -> io::Result<Record> {
+    fn glance(&self, _: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
         let own = self.sessions.iter().find(|(own, _)| own.path == stub.path);
         own.and_then(|(_, record)| record.clone()).ok_or_else(|| io::Error::other("it is torn"))
     }
 
-    fn count(&self, _: &Tally<'_>, _: &Stub, record: &mut Record) -> io::Result<()> {
+    fn count(&self, _: &Tally<'_>, _: &Sheet<'_>, _: &Stub, record: &mut Record) -> io::Result<()> {
         record.tokens = (!self.count_fails).then(Tokens::default);
         if self.count_fails { Err(io::Error::other("no numbers")) } else { Ok(()) }
     }
@@ -293,7 +294,7 @@ impl Agent for Play {
     fn turn(&self, host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
         match &self.turn {
             Some(turn) => turn(host, stub),
-            None => Ok(self.glance(host, stub)?.turn),
+            None => Ok(self.read(host, stub, Depth::Glance)?.turn),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::{
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
+    sheet::Sheet,
     tally::Tally,
 };
 use std::{
@@ -123,12 +124,18 @@ impl Agent for Claude {
         store::missed(host, store, id)
     }
 
-    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-        transcript::read(host, stub)
+    fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+        transcript::read(sheet, stub)
     }
 
-    fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
-        let (tokens, copied) = usage::counted(tally, stub);
+    fn count(
+        &self,
+        tally: &Tally<'_>,
+        sheet: &Sheet<'_>,
+        stub: &Stub,
+        record: &mut Record,
+    ) -> io::Result<()> {
+        let (tokens, copied) = usage::counted(tally, sheet);
         record.forked_from = copied.and_then(|copied| fork::origin(tally.host, stub, &copied));
         record.tokens = Some(tokens?);
         Ok(())

@@ -17,6 +17,7 @@ use crate::{
     host::{Bytes, Host},
     lines::{self, Body, Flow, Line},
     proof::Source,
+    sheet::Sheet,
     text,
 };
 use jiff::Timestamp;
@@ -35,12 +36,12 @@ const DISORDER: usize = 16;
 const HEAD: usize = 100;
 
 /// Reads the newest turn and what else stands near both ends.
-pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-    let file = host.open(&stub.path)?;
+pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+    let file = sheet.file()?;
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
-    lines::back(&*file, &mut |line| {
-        tail.older(&*file, &line);
+    lines::back(file, &mut |line| {
+        tail.older(file, &line);
         match tail.is_settled() && tail.is_enough(size - line.at) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -50,8 +51,8 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         return Err(io::Error::other("no line of it is understood"));
     }
     let mut head = Head::default();
-    lines::head(&*file, HEAD, &mut |line| {
-        head.newer(&json::chosen_parts(&*file, line, BEGINNING, DECISIVE), line.size());
+    lines::head(file, HEAD, &mut |line| {
+        head.newer(&json::chosen_parts(file, line, BEGINNING, DECISIVE), line.size());
         head.is_full()
     })?;
     let turn = tail.turn();

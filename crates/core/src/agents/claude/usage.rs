@@ -4,11 +4,11 @@
 
 use super::fork::{Copied, Copying};
 use crate::{
-    agent::Stub,
     agents::json::{self, Part, Pick, Word},
     evidence::Tokens,
     host::Bytes,
     lines::Line,
+    sheet::Sheet,
     tally::{self, Count, Family, Messages, Reader, Tally, Writer},
 };
 use std::{io, sync::LazyLock};
@@ -83,13 +83,16 @@ impl Family for Counted {
 }
 
 /// Tokens of a session, its sub-agents' included, and what its transcript copied from another.
-pub(super) fn counted(tally: &Tally<'_>, stub: &Stub) -> (io::Result<Tokens>, Option<Copied>) {
-    let own = match tally.count::<Counted>(&stub.path, stub.stat) {
+pub(super) fn counted(
+    tally: &Tally<'_>,
+    sheet: &Sheet<'_>,
+) -> (io::Result<Tokens>, Option<Copied>) {
+    let own = match tally.count::<Counted>(sheet) {
         Ok(own) => own,
-        Err(why) => return (Err(tally::named(&stub.path, &why)), None),
+        Err(why) => return (Err(tally::named(sheet.path, &why)), None),
     };
-    let spawned = tally.spawned(&stub.path.with_extension("").join("subagents"));
-    let tokens = spawned.and_then(|spawned| tally.sum((&stub.path, &own), &spawned));
+    let spawned = tally.spawned(&sheet.path.with_extension("").join("subagents"));
+    let tokens = spawned.and_then(|spawned| tally.sum((sheet.path, &own), &spawned));
     (tokens, own.copying.copied())
 }
 

@@ -13,6 +13,7 @@ use crate::{
     launch::{Ask, Plan, Signal},
     proof::shell_word,
     push::Push,
+    sheet::Sheet,
 };
 use std::{
     io,
@@ -135,8 +136,8 @@ impl Agent for Codex {
         store::missed(host, store, id)
     }
 
-    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-        rollout::read(host, stub) // the newest lines carry the totals: a glance tells all
+    fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+        rollout::read(sheet, stub) // the newest lines carry the totals: a glance tells all
     }
 
     fn told_by(&self, _: &dyn Host, _: &Stub, _: Depth) -> Option<Vec<PathBuf>> {

@@ -10,6 +10,7 @@ use crate::{
     host::{Bytes, Host},
     lines::{self, Body, Flow, Line},
     proof::Source,
+    sheet::Sheet,
     text,
 };
 use jiff::Timestamp;
@@ -45,16 +46,16 @@ static BEGUN: [Sign; 3] =
     [Sign::new("session_meta"), Sign::new("user_message"), Sign::new("UserMessage")];
 
 /// Reads the newest turn and what else stands near both ends.
-pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
+pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
     if stub.path.extension().is_some_and(|kind| kind == "zst") {
         return Err(io::Error::other("compressed rollouts are not understood"));
     }
-    let file = host.open(&stub.path)?;
+    let file = sheet.file()?;
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
-    lines::back(&*file, &mut |line| {
+    lines::back(file, &mut |line| {
         let far = size - line.at > TAIL;
-        tail.older(&*file, &line);
+        tail.older(file, &line);
         match tail.newest.is_some() && (far || tail.is_full()) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -64,7 +65,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         return Err(io::Error::other("no line of it is understood"));
     }
     let mut head = Head::default();
-    lines::head(&*file, HEAD, &mut |line| {
+    lines::head(file, HEAD, &mut |line| {
         if let Body::Whole(bytes) = line.body
             && Head::is_told_by(bytes)
         {

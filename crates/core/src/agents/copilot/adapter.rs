@@ -14,6 +14,7 @@ use crate::{
     host::Host,
     launch::{Ask, Plan, Signal},
     proof::shell_word,
+    sheet::Sheet,
     tally::Tally,
 };
 use std::{
@@ -114,12 +115,18 @@ impl Agent for Copilot {
         store::missed(host, store, id)
     }
 
-    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-        events::read(host, stub)
+    fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+        events::read(sheet, stub)
     }
 
-    fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
-        let Billed(tokens) = tally.count(&stub.path, stub.stat)?;
+    fn count(
+        &self,
+        tally: &Tally<'_>,
+        sheet: &Sheet<'_>,
+        _: &Stub,
+        record: &mut Record,
+    ) -> io::Result<()> {
+        let Billed(tokens) = tally.count(sheet)?;
         record.tokens = Some(tokens);
         Ok(())
     }

@@ -8,9 +8,10 @@ use crate::{
     agent::Stub,
     agents::json::{self, Pick, Word},
     evidence::{Ending, Pending, Record, Tokens, Turn},
-    host::{Bytes, Host},
+    host::Bytes,
     lines::{self, Flow, Line},
     proof::Source,
+    sheet::Sheet,
     tally::{Count, Reader, Writer},
     text,
 };
@@ -22,23 +23,23 @@ use std::{collections::HashSet, io, sync::LazyLock};
 const HEAD: usize = 60;
 
 /// Reads the newest turn and what else stands near both ends.
-pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-    let file = host.open(&stub.path)?;
+pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+    let file = sheet.file()?;
     let mut tail = Tail::default();
     let place = |line: &Line<'_>| Place { stub, offset: line.at };
-    lines::back(&*file, &mut |line| {
-        tail.older(&json::read(&*file, &line, READ, DECISIVE), &place(&line));
+    lines::back(file, &mut |line| {
+        tail.older(&json::read(file, &line, READ, DECISIVE), &place(&line));
         match tail.is_full() {
             true => Flow::Break(()),
             false => Flow::Continue(()),
         }
     })?;
-    let told = store::workspace(host, stub.path.parent().unwrap_or(&stub.path));
+    let told = store::workspace(sheet.host, stub.path.parent().unwrap_or(&stub.path));
     let elsewhere = told.is_err();
     let Workspace { cwd, name: title, branch } = told.unwrap_or_default();
     let mut record = Record { cwd, title, branch, elsewhere, ..tail.record() };
-    lines::head(&*file, HEAD, &mut |line| {
-        begin(&mut record, &json::read(&*file, line, READ, DECISIVE));
+    lines::head(file, HEAD, &mut |line| {
+        begin(&mut record, &json::read(file, line, READ, DECISIVE));
         record.prompt.is_some()
     })?;
     Ok(record)

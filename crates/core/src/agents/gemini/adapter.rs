@@ -10,6 +10,7 @@ use crate::{
     evidence::{Record, Role},
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
+    sheet::Sheet,
     tally::Tally,
 };
 use std::{
@@ -109,16 +110,22 @@ impl Agent for Gemini {
         store::find(host, store, id)
     }
 
-    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-        let mut record = chat::read(host, stub)?;
-        let cwd = store::directory(host, &stub.path);
+    fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+        let mut record = chat::read(sheet, stub)?;
+        let cwd = store::directory(sheet.host, &stub.path);
         record.elsewhere = cwd.is_err();
         record.cwd = cwd.unwrap_or_default();
         Ok(record)
     }
 
-    fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
-        record.tokens = Some(usage::tokens(tally, stub)?);
+    fn count(
+        &self,
+        tally: &Tally<'_>,
+        sheet: &Sheet<'_>,
+        stub: &Stub,
+        record: &mut Record,
+    ) -> io::Result<()> {
+        record.tokens = Some(usage::tokens(tally, sheet, stub)?);
         Ok(())
     }
 

@@ -8,9 +8,10 @@ use crate::{
     agent::Stub,
     agents::json::{self, Pick},
     evidence::{Ending, Pending, Record, Turn},
-    host::{Bytes, Host},
+    host::Bytes,
     lines::{self, Flow, Line},
     proof::Source,
+    sheet::Sheet,
     text,
 };
 use serde_json::Value;
@@ -25,13 +26,13 @@ const HEAD: usize = 60;
 const TAIL: u64 = 256 << 10;
 
 /// Reads the newest turn and what else stands near both ends.
-pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-    let file = host.open(&stub.path)?;
+pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+    let file = sheet.file()?;
     let mut tail = Tail::default();
     let size = file.size();
-    lines::back(&*file, &mut |line| {
+    lines::back(file, &mut |line| {
         let far = size - line.at > TAIL;
-        tail.older(stub, &*file, &line);
+        tail.older(stub, file, &line);
         match tail.newest.is_some() && (far || tail.last.is_some() && tail.model.is_some()) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
@@ -44,8 +45,8 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         updated: tail.updated,
         ..Record::of(tail.newest.unwrap_or(Turn::None))
     };
-    lines::head(&*file, HEAD, &mut |line| {
-        begin(&mut record, &json::read(&*file, line, READ, DECISIVE));
+    lines::head(file, HEAD, &mut |line| {
+        begin(&mut record, &json::read(file, line, READ, DECISIVE));
         record.prompt.is_some()
     })?;
     Ok(record)

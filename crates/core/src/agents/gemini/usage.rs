@@ -11,6 +11,7 @@ use crate::{
     evidence::Tokens,
     host::{Bytes, Host},
     lines::Line,
+    sheet::Sheet,
     tally::{Count, Family, Messages, Reader, Tally, Writer},
 };
 use std::{io, sync::LazyLock};
@@ -73,8 +74,8 @@ impl Family for Counted {
 
 /// Tokens of a session, its sub-agents' included. Gemini's input counts what came from the cache,
 /// ours does not (decision 0003); its output does not count what it thought, ours does.
-pub(super) fn tokens(tally: &Tally<'_>, stub: &Stub) -> io::Result<Tokens> {
-    let own: Counted = tally.count(&stub.path, stub.stat)?;
+pub(super) fn tokens(tally: &Tally<'_>, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Tokens> {
+    let own: Counted = tally.count(sheet)?;
     let spawned = match is_id(&stub.id) {
         true => tally.spawned(&stub.path.with_file_name(&stub.id))?,
         false => Vec::new(), // what stands in a chat may name any path
@@ -84,7 +85,7 @@ pub(super) fn tokens(tally: &Tally<'_>, stub: &Stub) -> io::Result<Tokens> {
 
 /// How often the model answered: one that only asks for leave says nothing, and is billed.
 pub(super) fn turns(host: &dyn Host, stub: &Stub) -> io::Result<u64> {
-    let Counted(messages) = Tally::anew(host).count(&stub.path, None)?;
+    let Counted(messages) = Tally::anew(host).count(&Sheet::new(host, &stub.path, None))?;
     Ok(messages.len() as u64)
 }
 

@@ -14,6 +14,7 @@ use crate::{
     launch::Signal,
     proof::{Source, shell_word},
     push::Push,
+    sheet::Sheet,
     turns,
 };
 use std::{
@@ -163,8 +164,8 @@ impl Agent for OpenClaw {
         store::find(host, store, id).into_iter().collect()
     }
 
-    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-        self.read(host, stub, Depth::Glance)
+    fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+        self.read(sheet.host, stub, Depth::Glance)
     }
 
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {

@@ -13,6 +13,7 @@ use crate::{
     launch::{Ask, Plan, Signal},
     proof::{Source, shell_word},
     push::Push,
+    sheet::Sheet,
     turns,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -199,8 +200,8 @@ impl Agent for OpenCode {
         store::find(host, store, id).into_iter().collect()
     }
 
-    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-        self.read(host, stub, Depth::Glance)
+    fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+        self.read(sheet.host, stub, Depth::Glance)
     }
 
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {

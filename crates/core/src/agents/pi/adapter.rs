@@ -11,6 +11,7 @@ use crate::{
     host::{Env, Host},
     launch::{Ask, Plan, Signal},
     proof::shell_word,
+    sheet::Sheet,
     tally::Tally,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -127,12 +128,18 @@ impl Agent for Pi {
         store::find_at(host, store, id, cwd)
     }
 
-    fn glance(&self, host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-        transcript::read(host, stub)
+    fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+        transcript::read(sheet, stub)
     }
 
-    fn count(&self, tally: &Tally<'_>, stub: &Stub, record: &mut Record) -> io::Result<()> {
-        let Billed { tokens, cost_usd } = tally.count(&stub.path, stub.stat)?;
+    fn count(
+        &self,
+        tally: &Tally<'_>,
+        sheet: &Sheet<'_>,
+        _: &Stub,
+        record: &mut Record,
+    ) -> io::Result<()> {
+        let Billed { tokens, cost_usd } = tally.count(sheet)?;
         (record.tokens, record.cost_usd) = (Some(tokens), Some(cost_usd));
         Ok(())
     }

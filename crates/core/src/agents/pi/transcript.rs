@@ -13,6 +13,7 @@ use crate::{
     host::{Bytes, Host},
     lines::{self, Flow, Line},
     proof::Source,
+    sheet::Sheet,
     tally::{Count, Reader, Writer},
     text,
 };
@@ -28,22 +29,22 @@ const HEAD: usize = 60;
 const TRIES: usize = 4;
 
 /// Reads the newest turn and what else stands near both ends.
-pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
-    let file = host.open(&stub.path)?;
-    let header = store::header(&*file)?;
+pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
+    let file = sheet.file()?;
+    let header = store::header(file)?;
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
-    lines::back(&*file, &mut |line| {
+    lines::back(file, &mut |line| {
         let far = size - line.at > TAIL;
-        if !tail.is_dull(&*file, &line) {
-            tail.older(&json::read(&*file, &line, READ, DECISIVE), line.at);
+        if !tail.is_dull(file, &line) {
+            tail.older(&json::read(file, &line, READ, DECISIVE), line.at);
         }
         match tail.settled && (far || tail.is_full()) {
             true => Flow::Break(()),
             false => Flow::Continue(()),
         }
     })?;
-    let (prompt, title) = beginning(&*file)?;
+    let (prompt, title) = beginning(file)?;
     let parent = json::path(&header, "parentSession");
     Ok(Record {
         cwd: json::path(&header, "cwd"),
@@ -54,7 +55,7 @@ pub(super) fn read(host: &dyn Host, stub: &Stub) -> io::Result<Record> {
         started: json::time(&header, "timestamp"),
         updated: tail.updated,
         elsewhere: parent.as_deref().is_some_and(|path| named(path).is_none()),
-        forked_from: parent.and_then(|path| origin(host, &path)),
+        forked_from: parent.and_then(|path| origin(sheet.host, &path)),
         ..Record::of(tail.newest.unwrap_or(Turn::None))
     })
 }

@@ -1,7 +1,10 @@
 //! What the end of a transcript tells of its newest turn, and how far from the end it is read for the rest.
 
 use super::{claude, read, text, transcript, user, with};
-use agentctl_core::evidence::{Ending, Pending, Record, Turn};
+use agentctl_core::{
+    agent::Depth,
+    evidence::{Ending, Pending, Record, Turn},
+};
 use serde_json::{Value, json};
 use std::slice;
 
@@ -25,7 +28,7 @@ fn says(text: &str) -> Value {
 /// The newest turn, which is the same whether or not the rest is asked for.
 fn turn(text: &str) -> Option<Turn> {
     let (machine, stub) = transcript(text);
-    let glance = claude().glance(&machine, &stub).ok().map(|record| record.turn);
+    let glance = claude().read(&machine, &stub, Depth::Glance).ok().map(|record| record.turn);
     assert_eq!(claude().turn(&machine, &stub).ok(), glance);
     glance
 }
@@ -141,7 +144,7 @@ fn before(first: &Value, distance: usize, last: &Value) -> Record {
     }
     whole += &long(last, each);
     let (machine, stub) = transcript(&whole);
-    claude().glance(&machine, &stub).expect("it is understood")
+    claude().read(&machine, &stub, Depth::Glance).expect("it is understood")
 }
 
 #[test]

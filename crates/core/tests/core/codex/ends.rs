@@ -2,6 +2,7 @@
 
 use super::{ID, codex, event, item, line, read, rollout, text, with};
 use agentctl_core::{
+    agent::Depth,
     evidence::{Ending, Pending, Record, Tokens, Turn},
     proof::Source,
 };
@@ -34,7 +35,7 @@ fn used(output: u64) -> Value {
 /// The newest turn of these bytes, which is the same for whoever asks for nothing else, but for a call that needs leave.
 fn turn(text: &str) -> Option<Turn> {
     let (machine, stub) = rollout(text);
-    let glance = codex().glance(&machine, &stub).ok().map(|record| record.turn);
+    let glance = codex().read(&machine, &stub, Depth::Glance).ok().map(|record| record.turn);
     let alone = codex().turn(&machine, &stub).ok();
     match &glance {
         Some(Turn::Open { pending: Pending::ApprovalUnless { .. }, .. }) => {}
@@ -103,7 +104,7 @@ fn only_a_rollout_of_which_no_line_is_understood_is_an_error() {
         let (mut machine, mut stub) = rollout(&whole);
         machine.file(name, whole.as_bytes());
         stub.path = name.into();
-        let record = codex().glance(&machine, &stub).map(|record| record.archived);
+        let record = codex().read(&machine, &stub, Depth::Glance).map(|record| record.archived);
         assert_eq!(codex().turn(&machine, &stub).is_ok(), record.is_ok());
         record.ok()
     };

@@ -1,6 +1,7 @@
 //! How far from the end of a rollout what is only nice to know is looked for.
 
 use super::{codex, event, item, line, rollout, with};
+use agentctl_core::agent::Depth;
 use serde_json::{Value, json};
 
 const FARTHEST: usize = 256 << 10;
@@ -23,7 +24,7 @@ fn said_before(distance: usize) -> Option<String> {
     }
     text += &long(&event("task_started", json!({})), each);
     let (machine, stub) = rollout(&text);
-    codex().glance(&machine, &stub).expect("it is understood").last
+    codex().read(&machine, &stub, Depth::Glance).expect("it is understood").last
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{CHAT, ID, answer, gemini, head, message, store, stub, text};
 use agentctl_core::{
-    agent::Speaker,
+    agent::{Depth, Speaker},
     evidence::{Ending, Pending, Record, Turn},
     proof::Source,
 };
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 fn read(lines: &[Value]) -> Record {
     let machine = store(&text(lines));
-    gemini().glance(&machine, &stub(&machine)).expect("it can be read")
+    gemini().read(&machine, &stub(&machine), Depth::Glance).expect("it can be read")
 }
 
 /// The newest turn of a chat with these lines behind its head, and the message that shows it.

@@ -121,7 +121,7 @@ fn a_session_is_as_new_as_what_it_wrote_itself() {
 fn a_session_works_where_the_file_beside_its_folder_says() {
     let root = "/h/.gemini/tmp/work/.project_root";
     let glance = |machine: &Machine| {
-        let record = gemini().glance(machine, &stub(machine)).expect("it can be read");
+        let record = gemini().read(machine, &stub(machine), Depth::Glance).expect("it can be read");
         (record.cwd, record.elsewhere)
     };
     let mut machine = store(&text(&[head(ID)]));

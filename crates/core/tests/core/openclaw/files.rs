@@ -82,7 +82,10 @@ fn an_index_and_a_transcript_tell_a_session() {
     let tokens = Tokens { input: 20, output: 40, cache_read: 60, cache_write: 80 };
     let whole = Record { tokens: Some(tokens), cost_usd: Some(1.0), ..record };
     assert_eq!(read(&machine, Depth::Whole), whole);
-    assert_eq!(openclaw().glance(&machine, &stub).expect("it can be read").tokens, None);
+    assert_eq!(
+        openclaw().read(&machine, &stub, Depth::Glance).expect("it can be read").tokens,
+        None
+    );
 }
 
 #[test]

@@ -102,9 +102,9 @@ fn every_file_of_a_session_tells_something_of_it() {
         ..Record::of(turn)
     };
     assert_eq!(record, whole);
-    let glance = opencode().glance(&machine, &stub(FILE)).expect("it is understood");
+    let glance = opencode().read(&machine, &stub(FILE), Depth::Glance).expect("it is understood");
     assert_eq!(glance, Record { tokens: None, cost_usd: None, ..whole });
-    let silent = opencode().glance(&store(), &stub(FILE)).expect("it is understood");
+    let silent = opencode().read(&store(), &stub(FILE), Depth::Glance).expect("it is understood");
     assert_eq!((silent.turn, silent.prompt, silent.last), (Turn::None, None, None));
 }
 
@@ -117,7 +117,7 @@ fn what_a_session_is_called_made_by_and_put_away_is_read() {
             &format!("storage/session/global/{ID}.json"),
             &super::with(session(), &more),
         );
-        opencode().glance(&machine, &stub(FILE)).expect("it is understood")
+        opencode().read(&machine, &stub(FILE), Depth::Glance).expect("it is understood")
     };
     let title = |title: &str| read(json!({"title": title})).title;
     assert_eq!(title("New session - 2026-11-15T18:46:44.509Z"), None);
@@ -182,7 +182,7 @@ fn what_cannot_be_looked_at_is_told_and_a_whole_id_may_be_there() {
     let torn = |bytes: &[u8]| {
         let mut machine = store();
         put(&mut machine, &format!("storage/session/global/{ID}.json"), bytes);
-        opencode().glance(&machine, &stub(FILE)).expect_err("it is torn").to_string()
+        opencode().read(&machine, &stub(FILE), Depth::Glance).expect_err("it is torn").to_string()
     };
     let why = format!("{FILE} is no JSON object (it may be in the middle of a rewrite)");
     assert_eq!([torn(b""), torn(b"{\"id\":")], [why.clone(), why]);

@@ -2,7 +2,10 @@
 
 use super::{ID, opencode, put_json, stub, with};
 use crate::world::machine;
-use agentctl_core::evidence::{Ending, Pending, Turn};
+use agentctl_core::{
+    agent::Depth,
+    evidence::{Ending, Pending, Turn},
+};
 use serde_json::{Value, json};
 
 const FILE: &str = "/store/storage/session/global/ses_e1f7b6bd9ffeXM7NCCIsxbHspv.json";
@@ -15,7 +18,7 @@ fn turn(message: &Value, parts: &[Value]) -> Result<Turn, String> {
     for (number, part) in parts.iter().enumerate() {
         put_json(&mut machine, &format!("storage/part/msg_1/prt_{number}.json"), part);
     }
-    let record = opencode().glance(&machine, &stub(FILE));
+    let record = opencode().read(&machine, &stub(FILE), Depth::Glance);
     record.map(|record| record.turn).map_err(|why| why.to_string())
 }
 
@@ -114,7 +117,7 @@ fn the_first_prompt_is_what_a_person_wrote() {
     for (number, part) in parts.iter().enumerate() {
         put_json(&mut machine, &format!("storage/part/msg_1/prt_{number}.json"), part);
     }
-    let record = opencode().glance(&machine, &stub(FILE)).expect("it is understood");
+    let record = opencode().read(&machine, &stub(FILE), Depth::Glance).expect("it is understood");
     assert_eq!((record.prompt.as_deref(), record.model.as_deref()), (Some("hello"), Some("p/m")));
     assert_eq!(record.last, None);
 }

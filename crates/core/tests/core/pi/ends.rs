@@ -2,6 +2,7 @@
 
 use super::{FILE, answer, entry, header, pi, read, session, text, user, with};
 use agentctl_core::{
+    agent::Depth,
     evidence::{Ending, Pending, Record, Turn},
     proof::Source,
 };
@@ -108,7 +109,7 @@ fn a_fork_names_the_file_it_was_made_of() {
         let forked = with(header(), &json!({"parentSession": parent}));
         let (mut machine, stub) = session(&[forked, user("hello")]);
         machine.file("/store/mine.jsonl", text(&[header()]).as_bytes());
-        let record = pi().glance(&machine, &stub).expect("it is understood");
+        let record = pi().read(&machine, &stub, Depth::Glance).expect("it is understood");
         (record.forked_from, record.elsewhere)
     };
     let gone = "/gone/2026-11-15T18-46-44-509Z_old.jsonl";

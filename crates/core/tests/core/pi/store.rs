@@ -3,7 +3,7 @@
 use super::{FILE, ID, header, pi, text, user, with};
 use crate::world::{Machine, at, machine};
 use agentctl_core::{
-    agent::{Listing, Stub},
+    agent::{Depth, Listing, Stub},
     host::{Env, Kind},
 };
 use jiff::Timestamp;
@@ -102,7 +102,7 @@ fn files_that_do_not_begin_as_sessions_are_none_and_folders_that_are_called_so_a
     store.folder(&odd, 52);
     assert_eq!(found(list(&store)), (vec![named(ID, FILE)], vec![odd.into()]));
     let stub = Stub { path: "/store/other.jsonl".into(), ..list(&store).stubs.remove(0) };
-    let why = pi().glance(&store, &stub).expect_err("it is another's");
+    let why = pi().read(&store, &stub, Depth::Glance).expect_err("it is another's");
     assert_eq!(why.to_string(), "it does not begin as a session of Pi");
     let mut closed = self::store();
     closed.closed = vec!["/store/--work--".into()];
