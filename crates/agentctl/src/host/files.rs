@@ -5,10 +5,11 @@ use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
 use jiff::Timestamp;
 use rustix::{
     fd::BorrowedFd,
-    fs::{AtFlags, CWD, FileType as Type, OFlags, readlinkat, statat},
+    fs::{AtFlags, CWD, FileType as Type, OFlags, fstat, readlinkat, statat},
     io::Errno,
 };
 use std::{
+    cell::Cell,
     ffi::CStr,
     fs::{self, File, FileType, Metadata, OpenOptions},
     io::{self, Read},
@@ -54,32 +55,17 @@ impl Files for Disk {
         is_asked: &dyn Fn(&str) -> bool,
         since: Timestamp,
     ) -> io::Result<Vec<Inside>> {
-        let mut found = Vec::new();
-        folder::each(dir, &mut |dir, name, kind| {
-            if !name.to_str().is_ok_and(is_asked) {
-                return Ok(());
-            }
-            let stat = statat(dir, name, AtFlags::empty()).map(|stat| told(&stat));
-            if stat.is_ok_and(|stat| stat.is_older(since)) {
-                return Ok(());
-            }
-            let stat = Some(stat.map_err(io::Error::from));
-            found.extend(entry(dir, name, kind)?.map(|entry| Inside { entry, stat }));
-            Ok(())
-        })?;
-        Ok(found)
+        let mut since = Since { is_asked, since, found: Vec::new() };
+        folder::each(dir, &mut |dir, name, kind| since.see(dir, name, kind))?;
+        Ok(since.found)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
-        // Looked at before and after: even an open that does not block would wake the writer of a
-        // FIFO, and what the path leads to may change in between.
-        regular(&fs::metadata(path)?)?;
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-        let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        let found = file.metadata()?;
-        regular(&found)?;
-        Ok(Box::new(Opened { file, size: found.len(), whole: OnceLock::new() }))
+        Ok(Box::new(opened(path, SHORT)?))
+    }
+
+    fn open_whole(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
+        Ok(Box::new(opened(path, SHORT_IF_WHOLE)?))
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
@@ -87,11 +73,51 @@ impl Files for Disk {
     }
 }
 
+/// A regular file, which is held if it is no longer than this.
+fn opened(path: &Path, short: u64) -> io::Result<Opened> {
+    // Looked at before and after: even an open that does not block would wake the writer of a
+    // FIFO, and what the path leads to may change in between.
+    regular(&fs::metadata(path)?)?;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    regular(&found)?;
+    Ok(Opened { file, size: found.len(), short, whole: OnceLock::new() })
+}
+
 impl Disk {
     /// Something is there, and it is no link.
     pub(super) fn is_plain(&self, path: &Path) -> bool {
         matches!(readlinkat(CWD, path, Vec::new()), Err(Errno::INVAL))
     }
+}
+
+/// What was found so far of the names that are asked for, without files last written before a moment.
+pub(super) struct Since<'a> {
+    pub(super) is_asked: &'a dyn Fn(&str) -> bool,
+    pub(super) since: Timestamp,
+    pub(super) found: Vec<Inside>,
+}
+
+impl Since<'_> {
+    pub(super) fn see(&mut self, dir: BorrowedFd<'_>, name: &CStr, kind: Type) -> io::Result<()> {
+        if !name.to_str().is_ok_and(self.is_asked) {
+            return Ok(());
+        }
+        let stat = statat(dir, name, AtFlags::empty()).map(|stat| told(&stat));
+        if stat.is_ok_and(|stat| stat.is_older(self.since)) {
+            return Ok(());
+        }
+        let stat = Some(stat.map_err(io::Error::from));
+        self.found.extend(entry(dir, name, kind)?.map(|entry| Inside { entry, stat }));
+        Ok(())
+    }
+}
+
+/// What is open there.
+pub(super) fn stat_in(file: BorrowedFd<'_>) -> io::Result<Stat> {
+    Ok(told(&fstat(file)?))
 }
 
 /// A name with its kind; none of what is no text, or is gone.
@@ -112,24 +138,52 @@ fn entry(dir: BorrowedFd<'_>, name: &CStr, kind: Type) -> io::Result<Option<Entr
 
 /// Most records are shorter, and their readers look at most of them, at either end and in between: such a file is read once.
 const SHORT: u64 = 64 << 10;
+/// The same where all of it is read anyhow.
+const SHORT_IF_WHOLE: u64 = 256 << 10;
 
 /// A file up to the length that it had when it was opened: where it ends is known, and not asked for.
 struct Opened {
     file: File,
     size: u64,
+    short: u64,
     /// All of a short one, as it was when it was first read.
-    whole: OnceLock<Vec<u8>>,
+    whole: OnceLock<Whole>,
+}
+
+/// What was read of a file, in room that its thread has used before: thousands are read one after the other, and new memory
+/// costs as much as what is read into it.
+struct Whole {
+    room: Vec<u8>,
+    read: usize,
+}
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl Whole {
+    fn bytes(&self) -> &[u8] {
+        &self.room[..self.read]
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        let room = std::mem::take(&mut self.room);
+        let _ = SPARE.try_with(|spare| spare.set(room)); // none where the thread ends
+    }
 }
 
 impl Opened {
     fn whole(&self) -> io::Result<&[u8]> {
         if let Some(whole) = self.whole.get() {
-            return Ok(whole);
+            return Ok(whole.bytes());
         }
-        let mut whole = vec![0; usize::try_from(self.size).map_err(io::Error::other)?];
-        let read = self.fill(&mut whole, 0)?;
-        whole.truncate(read);
-        Ok(self.whole.get_or_init(|| whole))
+        let size = usize::try_from(self.size).map_err(io::Error::other)?;
+        let mut whole = Whole { room: SPARE.take(), read: 0 };
+        whole.room.resize(whole.room.len().max(size), 0);
+        whole.read = self.fill(&mut whole.room[..size], 0)?;
+        Ok(self.whole.get_or_init(|| whole).bytes())
     }
 
     fn fill(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
@@ -156,7 +210,7 @@ impl Bytes for Opened {
         let most = buf.len().min(left);
         let buf = &mut buf[..most];
         let at_once = buf.len() as u64 == self.size && self.whole.get().is_none();
-        if self.size > SHORT || buf.is_empty() || at_once {
+        if self.size > self.short || buf.is_empty() || at_once {
             return self.fill(buf, at);
         }
         let whole = self.whole()?;
@@ -166,7 +220,7 @@ impl Bytes for Opened {
 
     /// Of what cannot be read [`Bytes::read_at`] says why.
     fn held(&self) -> Option<&[u8]> {
-        if self.size > SHORT { None } else { self.whole().ok() }
+        if self.size > self.short { None } else { self.whole().ok() }
     }
 }
 

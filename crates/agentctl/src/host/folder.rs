@@ -11,8 +11,17 @@ pub(super) type See<'a> = dyn FnMut(BorrowedFd<'_>, &CStr, FileType) -> io::Resu
 
 /// Sees every name, in no order, but not the directory itself and the one above.
 pub(super) fn each(dir: &Path, see: &mut See<'_>) -> io::Result<()> {
+    each_in(open(dir)?, see)
+}
+
+/// A directory, to be asked about.
+pub(super) fn open(dir: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let dir = openat(CWD, dir, flags, Mode::empty())?;
+    Ok(openat(CWD, dir, flags, Mode::empty())?)
+}
+
+/// The same as [`each`] of one that is open.
+pub(super) fn each_in(dir: OwnedFd, see: &mut See<'_>) -> io::Result<()> {
     walk(dir, &mut |at, name, kind| match name.to_bytes() {
         b"." | b".." => Ok(()),
         _ => see(at, name, kind),

@@ -32,6 +32,10 @@ const SHARDS: usize = 32;
 const LIVE: usize = SHARDS;
 /// As long as that may grow: a hundred live sessions. It is written whole.
 const LIVE_MOST: usize = 256 << 10;
+/// Names of a folder are kept if they are as many bytes as this, which is more than a block of most file systems, and no more
+/// than that, so that others have room beside them.
+const MANY: usize = 4 << 10;
+const MOST_NAMES: usize = 64 << 10;
 /// A file that was touched so shortly before the look may be written to again under the same date: file systems
 /// date by clocks that stand still for a while, some for two seconds.
 const RACY: SignedDuration = SignedDuration::from_secs(3);
@@ -60,7 +64,7 @@ impl Kept {
         Self::at(dir.map(|dir| dir.join(FOLDER)), Timestamp::now())
     }
 
-    fn at(dir: Option<PathBuf>, began: Timestamp) -> Self {
+    pub(super) fn at(dir: Option<PathBuf>, began: Timestamp) -> Self {
         let shards = [const { OnceLock::new() }; SHARDS + 1];
         let drafts = std::array::from_fn(|_| Mutex::default());
         Self { began, dir, shards, drafts, may_write: OnceLock::new() }
@@ -131,6 +135,21 @@ impl Kept {
         if let Some(name) = none_name(agent, path).filter(|_| self.is_settled(&stat)) {
             let stamp = content(&stat);
             self.add(LIVE, &Fresh { name: &name, stamp: &stamp, record: &[], rest: &[] });
+        }
+    }
+
+    /// The names in a folder that has not changed since they were read, each with a zero behind it.
+    pub(super) fn names(&self, dir: &Path, stat: &Stat) -> Option<Vec<u8>> {
+        let (name, shard) = (names_name(dir)?, self.shard(LIVE)?);
+        in_room(|room| Some(shard.record(&name, &content(stat), room)?.record.to_vec()))
+    }
+
+    /// Keeps them, if there are so many that to read them takes longer than to recall them.
+    pub(super) fn keep_names(&self, dir: &Path, stat: &Stat, names: &[u8]) {
+        let is_worth_it = (MANY..=MOST_NAMES).contains(&names.len()) && self.is_settled(stat);
+        if let Some(name) = names_name(dir).filter(|_| is_worth_it) {
+            let stamp = content(stat);
+            self.add(LIVE, &Fresh { name: &name, stamp: &stamp, record: names, rest: &[] });
         }
     }
 
@@ -262,6 +281,11 @@ fn count_name(of: &Counting<'_>) -> Option<Vec<u8>> {
 /// Where nothing was found.
 fn none_name(agent: &str, path: &Path) -> Option<Vec<u8>> {
     Some([agent, "none", path.to_str()?].join("\0").into_bytes())
+}
+
+/// Which folder's names.
+fn names_name(dir: &Path) -> Option<Vec<u8>> {
+    Some(["names", dir.to_str()?].join("\0").into_bytes())
 }
 
 /// The same for its file, and whether that tells one content from another.

@@ -5,6 +5,8 @@ use super::Proc;
 use super::{
     Disk, Portable, Receipts,
     databases::Databases,
+    files::{Since, stat_in},
+    folder,
     kept::Kept,
     servers::{Loopback, Patience},
 };
@@ -21,9 +23,10 @@ use agentctl_core::{
     receipt::{Launched, Stopped},
 };
 use jiff::Timestamp;
+use rustix::{fd::AsFd, fs::FileType};
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{CStr, OsString},
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -188,11 +191,37 @@ impl<K> Files for Machine<K> {
         is_asked: &dyn Fn(&str) -> bool,
         since: Timestamp,
     ) -> io::Result<Vec<Inside>> {
-        self.files.inside_since(dir, is_asked, since)
+        if since == Timestamp::MIN {
+            return self.files.inside_since(dir, is_asked, since);
+        }
+        let (opened, mut since) =
+            (folder::open(dir)?, Since { is_asked, since, found: Vec::new() });
+        let stat = stat_in(opened.as_fd())?;
+        match self.kept.names(dir, &stat) {
+            Some(names) => {
+                let names = names.split_inclusive(|byte| *byte == 0);
+                for name in names.filter_map(|name| CStr::from_bytes_with_nul(name).ok()) {
+                    since.see(opened.as_fd(), name, FileType::Unknown)?;
+                }
+            }
+            None => {
+                let mut names = Vec::new();
+                folder::each_in(opened, &mut |dir, name, kind| {
+                    names.extend_from_slice(name.to_bytes_with_nul());
+                    since.see(dir, name, kind)
+                })?;
+                self.kept.keep_names(dir, &stat, &names);
+            }
+        }
+        Ok(since.found)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
         self.files.open(path)
+    }
+
+    fn open_whole(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
+        self.files.open_whole(path)
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
@@ -313,5 +342,69 @@ impl<K> Servers for Machine<K> {
 
     fn dial_file(&self, path: &Path, peer: &ProcKey) -> io::Result<Box<dyn Talk>> {
         self.servers.dial_file(path, peer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::SignedDuration;
+    use std::{
+        fs::{self, File},
+        time::{Duration, UNIX_EPOCH},
+    };
+
+    /// A machine that looks later, when all that was written by now has rested.
+    fn later(kept: &Path) -> Machine<Native> {
+        let then = Timestamp::now() + SignedDuration::from_secs(60);
+        let kept = Kept::at(Some(kept.to_owned()), then);
+        Machine { kept, ..Machine::native(Patience::Each(Duration::ZERO)) }
+    }
+
+    fn dated(path: &Path, second: u64) {
+        let file = File::options().create(true).append(true).open(path).expect("a file");
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(second)).expect("our file");
+    }
+
+    /// What every machine finds that was written since, whether it reads the names or recalls them.
+    fn found(dir: &Path, kept: &Path) -> Vec<String> {
+        let since = Timestamp::from_second(100).expect("a time");
+        let told = |files: &dyn Files| {
+            let found = files.inside_since(dir, &|name| name.ends_with(".x"), since);
+            let told = |one: Inside| {
+                let stat = one.stat.expect("it was asked for").map_err(|why| why.to_string());
+                (one.entry.name, one.entry.kind, stat)
+            };
+            let mut told: Vec<_> = found.expect("names").into_iter().map(told).collect();
+            told.sort_by(|one, other| one.0.cmp(&other.0));
+            told
+        };
+        let plain = told(&Disk);
+        for _ in 0..2 {
+            let machine = later(kept);
+            assert_eq!(told(&machine), plain);
+            machine.put_down();
+        }
+        assert!(later(kept).kept.names(dir, &Disk.stat(dir).expect("it is there")).is_some());
+        plain.into_iter().map(|(name, ..)| name).collect()
+    }
+
+    #[test]
+    fn names_are_recalled_and_what_they_lead_to_is_asked_anew() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (dir, kept) = (home.path().join("sessions"), home.path().join("kept"));
+        fs::create_dir(&dir).expect("a directory");
+        let at = |name: &str| dir.join(format!("{name:a>60}.x"));
+        for number in 0..100 {
+            dated(&at(&number.to_string()), 99);
+        }
+        dated(&dir.join("other.y"), 200);
+        assert_eq!(found(&dir, &kept), [""; 0]);
+        dated(&at("7"), 100);
+        assert_eq!(found(&dir, &kept), [format!("{:a>60}.x", 7)]);
+        dated(&at("new"), 101);
+        std::os::unix::fs::symlink("nowhere", dir.join("lost.x")).expect("a link");
+        fs::remove_file(at("7")).expect("it is there");
+        assert_eq!(found(&dir, &kept), [format!("{:a>60}.x", "new"), "lost.x".to_owned()]);
     }
 }

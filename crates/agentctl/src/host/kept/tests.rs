@@ -131,6 +131,27 @@ fn that_nothing_was_found_is_known_of_the_very_content() {
 }
 
 #[test]
+fn names_are_those_of_a_folder_that_has_not_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |began| Kept::at(Some(folder.path().join("records")), moment(began));
+    let (dir, stat) = (Path::new("/a"), stub("/a").stat.expect("it was asked"));
+    let names = "some name\0".repeat(1000).into_bytes();
+    let kept = |began, names: &[u8]| {
+        let kept = at(began);
+        kept.keep_names(dir, &stat, names);
+        kept.put_down();
+        at(1000).names(dir, &stat)
+    };
+    assert_eq!(kept(202, &names), None, "it was touched a moment before the look");
+    assert_eq!(kept(1000, b"few\0"), None, "they are soon read");
+    assert_eq!(kept(1000, &names.repeat(10)), None, "others need room");
+    assert_eq!(kept(1000, &names), Some(names));
+    assert_eq!(at(1000).names(Path::new("/b"), &stat), None);
+    assert_eq!(at(1000).names(dir, &Stat { touched: moment(201), ..stat }), None);
+    assert_eq!(at(1000).names(dir, &Stat { identity: (1, 9), ..stat }), None);
+}
+
+#[test]
 fn a_record_comes_back_for_the_very_content_it_was_read_from() {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().join("records");

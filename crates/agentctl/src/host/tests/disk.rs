@@ -153,6 +153,12 @@ fn a_file_is_as_long_as_it_was_when_it_was_opened() {
         assert_eq!(read(&*unread, length, 0), whole);
         assert_eq!(unread.held(), (length == 10).then_some(whole.as_bytes()));
     }
+    // Of which all will be read, that is held too.
+    fs::write(&path, "c".repeat(100_000)).expect("a file");
+    let whole = Disk.open_whole(&path).expect("a file");
+    assert_eq!(read(&*whole, 3, 1), "ccc");
+    fs::write(&path, "xyz").expect("a shorter one");
+    assert_eq!(whole.held(), Some("c".repeat(100_000).as_bytes()));
 }
 
 fn read(file: &dyn Bytes, length: usize, at: u64) -> String {
