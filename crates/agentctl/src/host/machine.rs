@@ -199,9 +199,10 @@ impl<K> Files for Machine<K> {
         let stat = stat_in(opened.as_fd())?;
         match self.kept.names(dir, &stat) {
             Some(names) => {
-                let names = names.split_inclusive(|byte| *byte == 0);
-                for name in names.filter_map(|name| CStr::from_bytes_with_nul(name).ok()) {
+                let mut rest = &*names;
+                while let Ok(name) = CStr::from_bytes_until_nul(rest) {
                     since.see(opened.as_fd(), name, FileType::Unknown)?;
+                    rest = &rest[name.count_bytes() + 1..];
                 }
             }
             None => {

@@ -81,8 +81,11 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
 
 /// The same without a walk over all days, unless it was put away.
 pub(super) fn find_near(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
-    let (live, mut days) = (store.join(LIVE), days(id).into_iter());
-    let found = days.find_map(|day| within(host, &live.join(day), id));
+    let (live, created) = (store.join(LIVE), created(id));
+    let usual = |at| stub(host, id, &live.join(usual(id, at))).ok();
+    let usual = created.filter(|_| is_id(id)).and_then(usual);
+    let mut days = created.into_iter().flat_map(days);
+    let found = usual.or_else(|| days.find_map(|day| within(host, &live.join(day), id)));
     // One that was put away and is elsewhere too goes on there, as in a list.
     let put_away = || {
         let archived = within(host, &store.join(ARCHIVE), id)?;
@@ -141,14 +144,21 @@ fn within(host: &dyn Host, dir: &Path, id: &str) -> Option<Stub> {
     stub_of(id, &dir.join(entry.name), stat?.ok()?).ok()
 }
 
+/// When a thread was made, which is what its id begins with.
+fn created(id: &str) -> Option<Timestamp> {
+    let hex: String = id.split('-').take(2).collect();
+    let millis = i64::from_str_radix(hex.get(..12)?, 16).ok()?;
+    Timestamp::from_millisecond(millis).ok()
+}
+
+/// The rollout of a thread that was made then, where local time is UTC: to ask for it is quicker than to look through its day.
+fn usual(id: &str, created: Timestamp) -> String {
+    let [day, time] = ["%Y/%m/%d", "%Y-%m-%dT%H-%M-%S"].map(|shape| created.strftime(shape));
+    format!("{day}/rollout-{time}-{id}.jsonl")
+}
+
 /// Folders are named after the local day, which is the day in UTC or one beside it.
-fn days(id: &str) -> Vec<String> {
-    let created = || {
-        let hex: String = id.split('-').take(2).collect();
-        let millis = i64::from_str_radix(hex.get(..12)?, 16).ok()?;
-        Timestamp::from_millisecond(millis).ok()
-    };
-    let Some(created) = created() else { return Vec::new() };
+fn days(created: Timestamp) -> Vec<String> {
     let day = created.to_zoned(TimeZone::UTC).date();
     [0, 1, -1]
         .iter()
@@ -240,8 +250,16 @@ mod tests {
         assert_eq!(thread(&format!("rollout-2026-11-15T18-14-03-{ID}.jsonl")), Some(ID));
         assert_eq!(thread(&format!("rollout-2026-11-15T18-14-03-{ID}.jsonl.zst")), Some(ID));
         assert_eq!(thread("rollout-é.jsonl"), None);
-        assert_eq!(days(ID)[0], "2026/11/15");
-        assert_eq!(days("not an id"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn ids_tell_the_day_and_mostly_the_name() {
+        let at = created(ID).expect("a time");
+        assert_eq!(days(at)[0], "2026/11/15");
+        let usual = usual(ID, at);
+        assert_eq!(usual, format!("2026/11/15/rollout-2026-11-15T18-14-03-{ID}.jsonl"));
+        assert_eq!(thread(usual.rsplit('/').next().unwrap_or_default()), Some(ID));
+        assert_eq!(created("not an id"), None);
     }
 
     #[test]
