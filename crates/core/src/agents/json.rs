@@ -7,14 +7,13 @@ mod words;
 
 pub(super) use part::Part;
 pub(super) use told::{chosen_parts, light_parts, some_parts};
-pub(super) use words::Words;
+pub(super) use words::{Word, Words};
 
 use crate::{
     host::Bytes,
     lines::{self, Body, Flow, Line, Span},
 };
 use jiff::Timestamp;
-use memchr::memmem::Finder;
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -323,66 +322,6 @@ impl Visitor<'_> for Chosen {
     }
 }
 
-/// How much of a long line is looked at at once.
-const PIECE: usize = 128 << 10;
-/// No word that is looked for is longer, with its quotes.
-const LONGEST_WORD: usize = 32;
-
-/// Tells lines that may hold a word between quotes from those that cannot, at the speed of the memory.
-pub(super) struct Word {
-    plain: Finder<'static>,
-    escape: Finder<'static>,
-}
-
-impl Word {
-    /// The word with its quotes.
-    pub(super) fn new(quoted: &'static str) -> Self {
-        Self { plain: Finder::new(quoted), escape: Finder::new("\\u00") }
-    }
-
-    /// A line may hold it: as it is, or with letters of it written as escapes, as no agent does.
-    pub(super) fn may_be_in(&self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        match line.body {
-            Body::Whole(bytes) => self.is_in(bytes),
-            Body::Huge(size) => self.may_be_within(Span::new(file, line.at, size)),
-        }
-    }
-
-    fn is_in(&self, bytes: &[u8]) -> bool {
-        self.place(bytes).is_some()
-    }
-
-    /// Where the first line is that may hold it: any place within.
-    pub(super) fn place(&self, lines: &[u8]) -> Option<usize> {
-        let plain = self.plain.find(lines);
-        letter(&self.escape, &lines[..plain.unwrap_or(lines.len())]).or(plain)
-    }
-
-    /// The same of a stream. Of what cannot be read its reader will say why.
-    fn may_be_within(&self, mut stream: impl Read) -> bool {
-        let mut piece = vec![0; PIECE];
-        let mut held = 0; // the end of the piece before: a word may stand across
-        loop {
-            let end = match stream.read(&mut piece[held..]) {
-                Ok(0) => return false,
-                Ok(read) => held + read,
-                Err(_) => return true,
-            };
-            if self.is_in(&piece[..end]) {
-                return true;
-            }
-            held = end.min(LONGEST_WORD);
-            piece.copy_within(end - held..end, 0);
-        }
-    }
-}
-
-/// Where a letter is written as an escape, as no agent does. What finds `\u00` is made once.
-fn letter(escape: &Finder<'_>, text: &[u8]) -> Option<usize> {
-    let is_letter = |at: &usize| text.get(at + 4).is_some_and(|it| (b'2'..b'8').contains(it));
-    escape.find_iter(text).find(is_letter)
-}
-
 /// A text field.
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str()
@@ -476,9 +415,9 @@ mod tests {
             let line = Line { at: 0, body: Body::Whole(bytes) };
             let text = String::from_utf8_lossy(bytes);
             assert_eq!(parts(&Vec::new(), &line, PICKS).value(), picked, "{text}");
-            assert!(word.is_in(bytes) || picked.get("usage").is_none(), "{text}");
+            assert!(word.place(bytes).is_some() || picked.get("usage").is_none(), "{text}");
         }
-        assert!(!word.is_in(br#"{"a":"\u001b[1m usage"}"#));
+        assert_eq!(word.place(br#"{"a":"\u001b[1m usage"}"#), None);
     }
 
     #[test]
@@ -492,19 +431,5 @@ mod tests {
         assert_eq!(of(r#"{"a":1,"a":2,"b":3,"b":4}"#), json!({"a": 2, "b": 3}));
         assert_eq!(of(r#"{"a":1,"c":{"b":2},"d":"torn"#), Value::Null, "not all was met");
         assert_eq!(of(r#"{"a":1,"b":[2"#), Value::Null, "what was met is torn itself");
-    }
-
-    #[test]
-    fn a_word_is_found_across_pieces_of_a_long_line() {
-        let word = Word::new("\"usage\"");
-        for at in (PIECE - 40..PIECE + 2).chain([0, 3 * PIECE]) {
-            for found in ["\"usage\"", "\\u0075sage"] {
-                let file = [&b"x".repeat(at), found.as_bytes(), b"yyy"].concat();
-                let line = Line { at: 0, body: Body::Huge(file.len() as u64) };
-                assert!(word.may_be_in(&file, &line), "{found} at {at}");
-                let short = Line { at: 0, body: Body::Huge((at + 5) as u64) };
-                assert!(!word.may_be_in(&file, &short) || found.starts_with('\\'), "{at}");
-            }
-        }
     }
 }
