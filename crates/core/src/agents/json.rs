@@ -432,4 +432,27 @@ mod tests {
         assert_eq!(of(r#"{"a":1,"c":{"b":2},"d":"torn"#), Value::Null, "not all was met");
         assert_eq!(of(r#"{"a":1,"b":[2"#), Value::Null, "what was met is torn itself");
     }
+
+    #[test]
+    fn of_the_last_part_that_is_wanted_no_more_is_looked_at_than_that() {
+        static PICKS: &[Pick] = &[
+            Pick::Field("a"),
+            Pick::Within("b", &[Pick::Field("c"), Pick::Within("d", &[Pick::Field("e")])]),
+        ];
+        let of = |text: &str| {
+            let line = Line { at: 0, body: Body::Whole(text.as_bytes()) };
+            parts(&Vec::new(), &line, PICKS).value()
+        };
+        let all = json!({"a": 1, "b": {"c": 2, "d": {"e": 3}}});
+        assert_eq!(of(r#"{"a":1,"b":{"c":2,"d":{"e":3,"torn"#), all);
+        assert_eq!(of(r#"{"a":1,"b":{"d":{"e":3,"f":{}},"c":2,"torn"#), all);
+        assert_eq!(of(r#"{"b":{"c":2,"d":{"e":3}},"a":1,"torn"#), all);
+        assert_eq!(of(r#"{"b":{"c":2,"d":{"e":3}},"x":0,"a":1}"#), all);
+        assert_eq!(
+            of(r#"{"a":1,"b":{"c":2,"d":{}},"torn"#),
+            json!({"a": 1, "b": {"c": 2, "d": {}}})
+        );
+        assert_eq!(of(r#"{"b":{"c":2,"d":{"e":3,"torn"#), Value::Null, "more is wanted");
+        assert_eq!(of(r#"{"a":1,"b":{"d":{"e":3,"torn"#), Value::Null, "more is wanted");
+    }
 }

@@ -75,9 +75,13 @@ impl<'l> Skim<'l> {
         }
         while let Some((pick, first)) = self.seek(byte, Nests::of(b'{'), picks)? {
             let (name, inside) = pick.of();
-            fields.push((name, self.value(first, &inside)?));
-            let is_met = |pick: &Pick| fields.iter().any(|(name, _)| *name == pick.name());
-            if until == Until::AllWereMet && picks.iter().all(is_met) {
+            let is_met = |other: &Pick| fields.iter().any(|(met, _)| *met == other.name());
+            let is_last = until == Until::AllWereMet
+                && picks.iter().all(|other| other.name() == name || is_met(other));
+            // What is wanted of the last one is the last that is wanted at all.
+            let until = if is_last { until } else { Until::ItsEnd };
+            fields.push((name, self.value(first, &inside, until)?));
+            if is_last {
                 break;
             }
             match self.next()? {
@@ -89,11 +93,11 @@ impl<'l> Skim<'l> {
         Some(Part::Object(fields))
     }
 
-    /// What is picked of a value that begins with this byte.
-    fn value(&mut self, byte: u8, picked: &Picked) -> Option<Part<'l>> {
+    /// What is picked of a value that begins with this byte. Of an object alone more may stand behind that.
+    fn value(&mut self, byte: u8, picked: &Picked, until: Until) -> Option<Part<'l>> {
         let from = self.at - 1;
         match (byte, &picked.from) {
-            (b'{', From::Itself) => return self.object(picked.picks, Until::ItsEnd),
+            (b'{', From::Itself) => return self.object(picked.picks, until),
             (b'{', From::Each) => return self.object(&[], Until::ItsEnd),
             (b'[', From::Each) => return self.each(picked.picks),
             (b'{' | b'[', _) => self.pass_nest(byte)?,
@@ -123,7 +127,7 @@ impl<'l> Skim<'l> {
             return Some(Part::List(all));
         }
         loop {
-            all.push(self.value(byte, &one)?);
+            all.push(self.value(byte, &one, Until::ItsEnd)?);
             match self.next()? {
                 b',' => byte = self.next()?,
                 b']' => return Some(Part::List(all)),
