@@ -146,6 +146,10 @@ pub trait Bytes: Send + Sync {
     fn held(&self) -> Option<&[u8]> {
         None
     }
+    /// What the file system says of it now, if it can be asked without its name.
+    fn stat(&self) -> Option<io::Result<Stat>> {
+        None
+    }
 }
 
 /// What was read whole already.

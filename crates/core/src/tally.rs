@@ -94,7 +94,7 @@ impl<'a> Tally<'a> {
             let print = if mark == ends.size { ends.print } else { print(file, mark)? };
             let place = Place { mark, print };
             // Behind the print: of what was written anew since, the count is one thing and the print another.
-            let now = self.host.stat(path);
+            let now = file.stat().unwrap_or_else(|| self.host.stat(path));
             let has_grown = now.is_ok_and(|now| has_only_grown(&counting.stat, &now));
             // What is held was read once.
             if has_grown && (file.held().is_some() || ends.stand(file)?) {

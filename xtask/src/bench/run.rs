@@ -241,7 +241,7 @@ impl Bench {
                 thread::sleep(SETTLES);
                 let subject = self.subject(home, &["list"]);
                 subject.run()?;
-                for _ in 0..self.patience.rounds / TURNS + 1 {
+                for _ in 0..self.patience.rounds {
                     costs.add(subject.run()?);
                 }
             }

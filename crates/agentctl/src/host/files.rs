@@ -4,7 +4,7 @@ use super::folder;
 use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
 use jiff::Timestamp;
 use rustix::{
-    fd::BorrowedFd,
+    fd::{AsFd, BorrowedFd},
     fs::{AtFlags, CWD, FileType as Type, OFlags, fstat, readlinkat, statat},
     io::Errno,
 };
@@ -216,6 +216,10 @@ impl Bytes for Opened {
         let whole = self.whole()?;
         let from = usize::try_from(at).map_or(whole.len(), |at| at.min(whole.len()));
         (&whole[from..]).read(buf)
+    }
+
+    fn stat(&self) -> Option<io::Result<Stat>> {
+        Some(stat_in(self.file.as_fd()))
     }
 
     /// Of what cannot be read [`Bytes::read_at`] says why.

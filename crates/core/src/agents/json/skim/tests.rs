@@ -26,7 +26,8 @@ fn skimmed(line: &[u8]) -> Option<Value> {
     let found = found.value();
     assert_eq!(Some(&found), picked(line).as_ref(), "{text}");
     let whole = &line[..line.len() - rest.len()];
-    assert_eq!(Some(found.clone()), picked(object(whole).to_string().as_bytes()), "{text}");
+    // Not by way of a text: numbers come back from it as those next to them.
+    assert_eq!(Some(&found), Picked::of(PICKS).deserialize(object(whole)).ok().as_ref(), "{text}");
     Some(found)
 }
 
