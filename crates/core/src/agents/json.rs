@@ -113,10 +113,10 @@ pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
     Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
 }
 
-/// The picked fields of a line, where nothing else of it is wanted: once all were met, the rest is not even looked at. What
-/// [`line()`] mends, or cannot hold, is read as it does.
+/// The picked fields of a line, where nothing else of it is wanted. What [`line()`] mends, or cannot
+/// hold, is read as it does.
 pub(super) fn parts<'l>(file: &dyn Bytes, line: &Line<'l>, picks: &'static [Pick]) -> Part<'l> {
-    if let Some(found) = line.whole().and_then(|bytes| skim::first(bytes, picks)) {
+    if let Some((found, _)) = line.whole().and_then(|bytes| skim::skim(bytes, picks)) {
         return found;
     }
     let light = line.whole().map(|bytes| first_of(bytes, picks)).filter(Value::is_object);
@@ -418,41 +418,5 @@ mod tests {
             assert!(word.place(bytes).is_some() || picked.get("usage").is_none(), "{text}");
         }
         assert_eq!(word.place(br#"{"a":"\u001b[1m usage"}"#), None);
-    }
-
-    #[test]
-    fn what_stands_behind_the_last_part_that_is_wanted_changes_nothing() {
-        static PICKS: &[Pick] = &[Pick::Field("a"), Pick::Field("b")];
-        let of = |text: &str| {
-            let line = Line { at: 0, body: Body::Whole(text.as_bytes()) };
-            parts(&Vec::new(), &line, PICKS).value()
-        };
-        assert_eq!(of(r#"{"a":1,"c":[],"b":2,"d":"torn"#), json!({"a": 1, "b": 2}));
-        assert_eq!(of(r#"{"a":1,"a":2,"b":3,"b":4}"#), json!({"a": 2, "b": 3}));
-        assert_eq!(of(r#"{"a":1,"c":{"b":2},"d":"torn"#), Value::Null, "not all was met");
-        assert_eq!(of(r#"{"a":1,"b":[2"#), Value::Null, "what was met is torn itself");
-    }
-
-    #[test]
-    fn of_the_last_part_that_is_wanted_no_more_is_looked_at_than_that() {
-        static PICKS: &[Pick] = &[
-            Pick::Field("a"),
-            Pick::Within("b", &[Pick::Field("c"), Pick::Within("d", &[Pick::Field("e")])]),
-        ];
-        let of = |text: &str| {
-            let line = Line { at: 0, body: Body::Whole(text.as_bytes()) };
-            parts(&Vec::new(), &line, PICKS).value()
-        };
-        let all = json!({"a": 1, "b": {"c": 2, "d": {"e": 3}}});
-        assert_eq!(of(r#"{"a":1,"b":{"c":2,"d":{"e":3,"torn"#), all);
-        assert_eq!(of(r#"{"a":1,"b":{"d":{"e":3,"f":{}},"c":2,"torn"#), all);
-        assert_eq!(of(r#"{"b":{"c":2,"d":{"e":3}},"a":1,"torn"#), all);
-        assert_eq!(of(r#"{"b":{"c":2,"d":{"e":3}},"x":0,"a":1}"#), all);
-        assert_eq!(
-            of(r#"{"a":1,"b":{"c":2,"d":{}},"torn"#),
-            json!({"a": 1, "b": {"c": 2, "d": {}}})
-        );
-        assert_eq!(of(r#"{"b":{"c":2,"d":{"e":3,"torn"#), Value::Null, "more is wanted");
-        assert_eq!(of(r#"{"a":1,"b":{"d":{"e":3,"torn"#), Value::Null, "more is wanted");
     }
 }

@@ -20,20 +20,8 @@ const DIGITS: usize = 18;
 /// The picked fields of an object, and what stands behind it.
 pub(super) fn skim<'l>(line: &'l [u8], picks: &'static [Pick]) -> Option<(Part<'l>, &'l [u8])> {
     let mut skim = Skim::of(line)?;
-    let object = skim.object(picks, Until::ItsEnd)?;
+    let object = skim.object(picks)?;
     Some((object, line.get(skim.at..)?))
-}
-
-/// The same up to where each was met once.
-pub(super) fn first<'l>(line: &'l [u8], picks: &'static [Pick]) -> Option<Part<'l>> {
-    Skim::of(line)?.object(picks, Until::AllWereMet)
-}
-
-/// How far an object is walked.
-#[derive(Clone, Copy, PartialEq)]
-enum Until {
-    ItsEnd,
-    AllWereMet,
 }
 
 /// A walk over a line.
@@ -67,7 +55,7 @@ impl<'l> Skim<'l> {
     }
 
     /// The picked fields of an object, from behind its brace on.
-    fn object(&mut self, picks: &'static [Pick], until: Until) -> Option<Part<'l>> {
+    fn object(&mut self, picks: &'static [Pick]) -> Option<Part<'l>> {
         let mut fields = Vec::with_capacity(picks.len());
         let mut byte = self.next()?;
         if byte == b'}' {
@@ -75,15 +63,7 @@ impl<'l> Skim<'l> {
         }
         while let Some((pick, first)) = self.seek(byte, Nests::of(b'{'), picks)? {
             let (name, inside) = pick.of();
-            let is_met = |other: &Pick| fields.iter().any(|(met, _)| *met == other.name());
-            let is_last = until == Until::AllWereMet
-                && picks.iter().all(|other| other.name() == name || is_met(other));
-            // What is wanted of the last one is the last that is wanted at all.
-            let until = if is_last { until } else { Until::ItsEnd };
-            fields.push((name, self.value(first, &inside, until)?));
-            if is_last {
-                break;
-            }
+            fields.push((name, self.value(first, &inside)?));
             match self.next()? {
                 b',' => byte = self.next()?,
                 b'}' => break,
@@ -93,12 +73,12 @@ impl<'l> Skim<'l> {
         Some(Part::Object(fields))
     }
 
-    /// What is picked of a value that begins with this byte. Of an object alone more may stand behind that.
-    fn value(&mut self, byte: u8, picked: &Picked, until: Until) -> Option<Part<'l>> {
+    /// What is picked of a value that begins with this byte.
+    fn value(&mut self, byte: u8, picked: &Picked) -> Option<Part<'l>> {
         let from = self.at - 1;
         match (byte, &picked.from) {
-            (b'{', From::Itself) => return self.object(picked.picks, until),
-            (b'{', From::Each) => return self.object(&[], Until::ItsEnd),
+            (b'{', From::Itself) => return self.object(picked.picks),
+            (b'{', From::Each) => return self.object(&[]),
             (b'[', From::Each) => return self.each(picked.picks),
             (b'{' | b'[', _) => self.pass_nest(byte)?,
             (b'"', _) => {
@@ -127,7 +107,7 @@ impl<'l> Skim<'l> {
             return Some(Part::List(all));
         }
         loop {
-            all.push(self.value(byte, &one, Until::ItsEnd)?);
+            all.push(self.value(byte, &one)?);
             match self.next()? {
                 b',' => byte = self.next()?,
                 b']' => return Some(Part::List(all)),

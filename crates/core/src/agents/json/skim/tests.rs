@@ -64,22 +64,6 @@ proptest! {
         prop_assert!(skimmed(line.as_bytes()).is_some() || !is_plain, "{}", line);
     }
 
-    /// Where no name stands twice, it does not matter that the rest is not looked at.
-    #[test]
-    fn the_first_that_are_met_are_all(
-        fields in prop::collection::btree_map("[a-e]", value(), 0..6),
-        order in any::<prop::sample::Index>(),
-    ) {
-        let mut fields: Vec<String> =
-            fields.iter().map(|(name, value)| format!("{name:?}:{value}")).collect();
-        let turn = order.index(fields.len().max(1));
-        fields.rotate_left(turn);
-        let line = format!("{{{}}}", fields.join(","));
-        if let Some((all, _)) = skim(line.as_bytes(), PICKS) {
-            prop_assert_eq!(first(line.as_bytes(), PICKS), Some(all), "{}", line);
-        }
-    }
-
     /// Bytes are changed, taken out, and put in: mostly such as mean something.
     #[test]
     fn a_spoiled_line_is_refused_or_read_the_same(
