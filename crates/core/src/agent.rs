@@ -170,6 +170,20 @@ pub enum Depth {
     Whole,
 }
 
+/// How far back a listing goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Lately {
+    /// What was last written before is left out.
+    pub since: Timestamp,
+    /// Names in a folder may be those of an earlier look, if it has not changed since; what they lead to may not.
+    pub recalls: bool,
+}
+
+impl Lately {
+    /// To the beginning, by what is there now.
+    pub const EVER: Self = Self { since: Timestamp::MIN, recalls: false };
+}
+
 /// What a transcript line is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -379,13 +393,13 @@ pub trait Agent: Sync {
     /// All sessions of a store, from names and sizes alone.
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing>;
     /// The same without those that [`Agent::goes_on_here`] says are of other directories than this, where names save a
-    /// look at them, and without those last written before that moment.
+    /// look at them, and as far back as that.
     fn list_of(
         &self,
         _: &dyn Host,
         _: &Path,
         _cwd: &Path,
-        _since: Timestamp,
+        _: Lately,
     ) -> Option<io::Result<Listing>> {
         None
     }

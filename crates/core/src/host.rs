@@ -429,6 +429,15 @@ pub trait Host: Files + Kernel + Tables + Servers + Sync {
     }
     /// Keeps what was counted of it.
     fn keep_count(&self, _: &Counting<'_>, _: &[u8]) {}
+    /// As [`Files::inside_since`], by names that may be those of an earlier look at a folder that has not changed since.
+    fn inside_recalled(
+        &self,
+        dir: &Path,
+        is_asked: &dyn Fn(&str) -> bool,
+        since: Timestamp,
+    ) -> io::Result<Vec<Inside>> {
+        self.inside_since(dir, is_asked, since)
+    }
     /// Nothing was found in this very content before.
     fn knows_none(&self, _: Looked<'_>) -> bool {
         false

@@ -83,6 +83,7 @@ impl<'a> Tally<'a> {
             return Ok(count);
         }
         let file = sheet.file()?;
+        let _ = file.held(); // before its ends, so that what is held is read once
         let ends = counting.as_ref().map(|_| Ends::of(file)).transpose()?;
         let later = before.and_then(|before| later(file, &before.kept).transpose());
         let (mark, count) = match later {

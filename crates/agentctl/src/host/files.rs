@@ -55,9 +55,9 @@ impl Files for Disk {
         is_asked: &dyn Fn(&str) -> bool,
         since: Timestamp,
     ) -> io::Result<Vec<Inside>> {
-        let mut since = Since { is_asked, since, found: Vec::new() };
-        folder::each(dir, &mut |dir, name, kind| since.see(dir, name, kind))?;
-        Ok(since.found)
+        let mut sought = Since::new(is_asked, since);
+        folder::each(dir, &mut |dir, name, kind| sought.see(dir, name, kind))?;
+        Ok(sought.found)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
@@ -95,12 +95,16 @@ impl Disk {
 
 /// What was found so far of the names that are asked for, without files last written before a moment.
 pub(super) struct Since<'a> {
-    pub(super) is_asked: &'a dyn Fn(&str) -> bool,
-    pub(super) since: Timestamp,
+    is_asked: &'a dyn Fn(&str) -> bool,
+    since: Timestamp,
     pub(super) found: Vec<Inside>,
 }
 
-impl Since<'_> {
+impl<'a> Since<'a> {
+    pub(super) fn new(is_asked: &'a dyn Fn(&str) -> bool, since: Timestamp) -> Self {
+        Self { is_asked, since, found: Vec::new() }
+    }
+
     pub(super) fn see(&mut self, dir: BorrowedFd<'_>, name: &CStr, kind: Type) -> io::Result<()> {
         if !name.to_str().is_ok_and(self.is_asked) {
             return Ok(());

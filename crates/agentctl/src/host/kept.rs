@@ -4,6 +4,7 @@
 //! may be deleted at any moment. See `docs/decisions/0011-record-cache.md`.
 
 mod draft;
+mod names;
 mod record;
 mod shard;
 
@@ -13,6 +14,8 @@ use agentctl_core::{
     evidence::Record,
     host::{Before, Counting, Looked, Original, Stat},
 };
+pub(super) use names::Names;
+
 use draft::{Draft, Fresh};
 use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Resource, getrlimit};
@@ -32,10 +35,6 @@ const SHARDS: usize = 32;
 const LIVE: usize = SHARDS;
 /// As long as that may grow: a hundred live sessions. It is written whole.
 const LIVE_MOST: usize = 256 << 10;
-/// Names of a folder are kept if they are as many bytes as this, which is more than a block of most file systems, and no more
-/// than that, so that others have room beside them.
-const MANY: usize = 4 << 10;
-const MOST_NAMES: usize = 64 << 10;
 /// A file that was touched so shortly before the look may be written to again under the same date: file systems
 /// date by clocks that stand still for a while, some for two seconds.
 const RACY: SignedDuration = SignedDuration::from_secs(3);
@@ -138,18 +137,18 @@ impl Kept {
         }
     }
 
-    /// The names in a folder that has not changed since they were read, each with a zero behind it.
-    pub(super) fn names(&self, dir: &Path, stat: &Stat) -> Option<Vec<u8>> {
+    /// The names in a folder that has not changed since they were read.
+    pub(super) fn names(&self, dir: &Path, stat: &Stat) -> Option<Names> {
         let (name, shard) = (names_name(dir)?, self.shard(LIVE)?);
-        in_room(|room| Some(shard.record(&name, &content(stat), room)?.record.to_vec()))
+        in_room(|room| Some(Names::of(shard.record(&name, &content(stat), room)?.record)))
     }
 
-    /// Keeps them, if there are so many that to read them takes longer than to recall them.
-    pub(super) fn keep_names(&self, dir: &Path, stat: &Stat, names: &[u8]) {
-        let is_worth_it = (MANY..=MOST_NAMES).contains(&names.len()) && self.is_settled(stat);
-        if let Some(name) = names_name(dir).filter(|_| is_worth_it) {
+    /// Keeps them.
+    pub(super) fn keep_names(&self, dir: &Path, stat: &Stat, names: &Names) {
+        let names = names.bytes().filter(|_| self.is_settled(stat));
+        if let (Some(name), Some(record)) = (names_name(dir), names) {
             let stamp = content(stat);
-            self.add(LIVE, &Fresh { name: &name, stamp: &stamp, record: names, rest: &[] });
+            self.add(LIVE, &Fresh { name: &name, stamp: &stamp, record, rest: &[] });
         }
     }
 

@@ -7,7 +7,7 @@ use super::{
     databases::Databases,
     files::{Since, stat_in},
     folder,
-    kept::Kept,
+    kept::{Kept, Names},
     servers::{Loopback, Patience},
 };
 use crate::places;
@@ -23,10 +23,10 @@ use agentctl_core::{
     receipt::{Launched, Stopped},
 };
 use jiff::Timestamp;
-use rustix::{fd::AsFd, fs::FileType};
+use rustix::fd::AsFd;
 use std::{
     collections::BTreeMap,
-    ffi::{CStr, OsString},
+    ffi::OsString,
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -170,6 +170,27 @@ impl<K: Kernel + Sync> Host for Machine<K> {
     fn put_down(&self) {
         self.kept.put_down();
     }
+
+    fn inside_recalled(
+        &self,
+        dir: &Path,
+        is_asked: &dyn Fn(&str) -> bool,
+        since: Timestamp,
+    ) -> io::Result<Vec<Inside>> {
+        let opened = folder::open(dir)?;
+        let (stat, mut sought) = (stat_in(opened.as_fd())?, Since::new(is_asked, since));
+        if let Some(names) = self.kept.names(dir, &stat) {
+            names.each(&mut |name, kind| sought.see(opened.as_fd(), name, kind))?;
+            return Ok(sought.found);
+        }
+        let mut names = Names::default();
+        folder::each_in(opened, &mut |dir, name, kind| {
+            names.add(name, kind);
+            sought.see(dir, name, kind)
+        })?;
+        self.kept.keep_names(dir, &stat, &names);
+        Ok(sought.found)
+    }
 }
 
 impl<K> Files for Machine<K> {
@@ -191,30 +212,7 @@ impl<K> Files for Machine<K> {
         is_asked: &dyn Fn(&str) -> bool,
         since: Timestamp,
     ) -> io::Result<Vec<Inside>> {
-        if since == Timestamp::MIN {
-            return self.files.inside_since(dir, is_asked, since);
-        }
-        let (opened, mut since) =
-            (folder::open(dir)?, Since { is_asked, since, found: Vec::new() });
-        let stat = stat_in(opened.as_fd())?;
-        match self.kept.names(dir, &stat) {
-            Some(names) => {
-                let mut rest = &*names;
-                while let Ok(name) = CStr::from_bytes_until_nul(rest) {
-                    since.see(opened.as_fd(), name, FileType::Unknown)?;
-                    rest = &rest[name.count_bytes() + 1..];
-                }
-            }
-            None => {
-                let mut names = Vec::new();
-                folder::each_in(opened, &mut |dir, name, kind| {
-                    names.extend_from_slice(name.to_bytes_with_nul());
-                    since.see(dir, name, kind)
-                })?;
-                self.kept.keep_names(dir, &stat, &names);
-            }
-        }
-        Ok(since.found)
+        self.files.inside_since(dir, is_asked, since)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
@@ -370,8 +368,8 @@ mod tests {
     /// What every machine finds that was written since, whether it reads the names or recalls them.
     fn found(dir: &Path, kept: &Path) -> Vec<String> {
         let since = Timestamp::from_second(100).expect("a time");
-        let told = |files: &dyn Files| {
-            let found = files.inside_since(dir, &|name| name.ends_with(".x"), since);
+        let is_asked = |name: &str| name.ends_with(".x");
+        let told = |found: io::Result<Vec<Inside>>| {
             let told = |one: Inside| {
                 let stat = one.stat.expect("it was asked for").map_err(|why| why.to_string());
                 (one.entry.name, one.entry.kind, stat)
@@ -380,10 +378,10 @@ mod tests {
             told.sort_by(|one, other| one.0.cmp(&other.0));
             told
         };
-        let plain = told(&Disk);
+        let plain = told(Disk.inside_since(dir, &is_asked, since));
         for _ in 0..2 {
             let machine = later(kept);
-            assert_eq!(told(&machine), plain);
+            assert_eq!(told(machine.inside_recalled(dir, &is_asked, since)), plain);
             machine.put_down();
         }
         assert!(later(kept).kept.names(dir, &Disk.stat(dir).expect("it is there")).is_some());

@@ -1,8 +1,8 @@
 //! Processes that leave no trail: what their own words tell, and what only one answer can explain.
 
-use super::{Candidate, Live, Survey};
+use super::{Candidate, Live, Recall, Survey};
 use crate::{
-    agent::{About, Claim, Depth, Listing, Stub, Trail},
+    agent::{About, Claim, Depth, Lately, Listing, Stub, Trail},
     evidence::{Holder, Record, Role, Turn},
     ident::ProcKey,
     proof::Source,
@@ -188,8 +188,10 @@ impl Survey<'_> {
         let cwd = process.works_in()?;
         let stores: Vec<PathBuf> =
             self.stores.iter().filter(|store| process.uses(store)).cloned().collect();
+        // Whoever acts goes by what is there now.
+        let lately = Lately { since: process.since, recalls: self.recalls != Recall::Counts };
         let near = |store: &PathBuf| {
-            let listing = self.agent.list_of(self.host, store, cwd, process.since)?.ok()?;
+            let listing = self.agent.list_of(self.host, store, cwd, lately)?.ok()?;
             Some((store.clone(), Arc::new(listing)))
         };
         let near = stores.iter().map(near).collect::<Option<Vec<_>>>().unwrap_or_default();

@@ -5,13 +5,12 @@ use crate::{
     world::{at, key, machine},
 };
 use agentctl_core::{
-    agent::{Agent, Depth, Part, Program, Server, Stub, Watched},
+    agent::{Agent, Depth, Lately, Part, Program, Server, Stub, Watched},
     agents,
     control::{Request, Target, Unheard},
     evidence::Role,
     host::Env,
 };
-use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
 const ID: &str = "11111111-1111-4111-8111-111111111111";
@@ -142,7 +141,7 @@ fn only_some_agents_leave_a_trail_in_words_variables_or_names_of_files() {
     assert_eq!(whoever(|agent| agent.speaks_of(lock, record)), ["openclaw"]);
     let host = machine(Vec::new());
     let (store, dir) = (Path::new("/store"), Path::new("/work"));
-    let by_names = |agent: &dyn Agent| agent.list_of(&host, store, dir, Timestamp::MIN).is_some();
+    let by_names = |agent: &dyn Agent| agent.list_of(&host, store, dir, Lately::EVER).is_some();
     assert_eq!(whoever(by_names), ["pi"]);
 }
 

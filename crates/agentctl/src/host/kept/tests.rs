@@ -7,6 +7,7 @@ use agentctl_core::{
     host::{Kind, Stat},
     proof::Source,
 };
+use rustix::fs::FileType;
 
 fn moment(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).expect("a time")
@@ -135,17 +136,29 @@ fn names_are_those_of_a_folder_that_has_not_changed() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |began| Kept::at(Some(folder.path().join("records")), moment(began));
     let (dir, stat) = (Path::new("/a"), stub("/a").stat.expect("it was asked"));
-    let names = "some name\0".repeat(1000).into_bytes();
-    let kept = |began, names: &[u8]| {
+    let kinds = [FileType::RegularFile, FileType::Directory, FileType::Symlink, FileType::Unknown];
+    let called = |count: usize| {
+        let mut names = Names::default();
+        (0..count).for_each(|at| names.add(c"some name", kinds[at % kinds.len()]));
+        names
+    };
+    let kept = |began, count| {
         let kept = at(began);
-        kept.keep_names(dir, &stat, names);
+        kept.keep_names(dir, &stat, &called(count));
         kept.put_down();
         at(1000).names(dir, &stat)
     };
-    assert_eq!(kept(202, &names), None, "it was touched a moment before the look");
-    assert_eq!(kept(1000, b"few\0"), None, "they are soon read");
-    assert_eq!(kept(1000, &names.repeat(10)), None, "others need room");
-    assert_eq!(kept(1000, &names), Some(names));
+    assert_eq!(kept(202, 1000), None, "it was touched a moment before the look");
+    assert_eq!(kept(1000, 10), None, "they are soon read");
+    assert_eq!(kept(1000, 10_000), None, "others need room");
+    assert_eq!(kept(1000, 1000), Some(called(1000)));
+    let mut seen = Vec::new();
+    let told = called(1000).each(&mut |name, kind| {
+        assert_eq!(name, c"some name");
+        seen.push(kind);
+        Ok(())
+    });
+    assert!(told.is_ok() && seen.len() == 1000 && seen[..4] == kinds);
     assert_eq!(at(1000).names(Path::new("/b"), &stat), None);
     assert_eq!(at(1000).names(dir, &Stat { touched: moment(201), ..stat }), None);
     assert_eq!(at(1000).names(dir, &Stat { identity: (1, 9), ..stat }), None);

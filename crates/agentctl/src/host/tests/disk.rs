@@ -159,6 +159,12 @@ fn a_file_is_as_long_as_it_was_when_it_was_opened() {
     assert_eq!(read(&*whole, 3, 1), "ccc");
     fs::write(&path, "xyz").expect("a shorter one");
     assert_eq!(whole.held(), Some("c".repeat(100_000).as_bytes()));
+    // What the room held before is nothing of the next one.
+    drop(whole);
+    fs::write(&path, "0123456789").expect("a file");
+    let cut = Disk.open(&path).expect("a file");
+    fs::write(&path, "xyz").expect("a shorter one");
+    assert_eq!((cut.held(), read(&*cut, 100, 0)), (Some(&b"xyz"[..]), "xyz".into()));
 }
 
 fn read(file: &dyn Bytes, length: usize, at: u64) -> String {

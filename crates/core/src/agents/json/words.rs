@@ -23,6 +23,7 @@ pub(in crate::agents) struct Word {
 impl Word {
     /// The word with its quotes.
     pub(in crate::agents) fn new(quoted: &'static str) -> Self {
+        assert!(quoted.len() <= LONGEST_WORD, "it would be missed where it stands across");
         Self { plain: Finder::new(quoted), escape: Finder::new("\\u00") }
     }
 

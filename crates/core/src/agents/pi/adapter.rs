@@ -5,7 +5,7 @@ use super::{
     transcript::{self, Billed},
 };
 use crate::{
-    agent::{Agent, Card, Claims, Depth, Listing, Message, Part, Program, Shape, Stub},
+    agent::{Agent, Card, Claims, Depth, Lately, Listing, Message, Part, Program, Shape, Stub},
     agents::json,
     evidence::{Record, Role},
     host::{Env, Host},
@@ -107,7 +107,7 @@ impl Agent for Pi {
     }
 
     fn list(&self, host: &dyn Host, store: &Path) -> io::Result<Listing> {
-        store::list(host, store, &|_| true, Timestamp::MIN)
+        store::list(host, store, &|_| true, Lately::EVER)
     }
 
     fn list_of(
@@ -115,9 +115,9 @@ impl Agent for Pi {
         host: &dyn Host,
         store: &Path,
         cwd: &Path,
-        since: Timestamp,
+        lately: Lately,
     ) -> Option<io::Result<Listing>> {
-        Some(store::list(host, store, &store::may_be_of(cwd), since))
+        Some(store::list(host, store, &store::may_be_of(cwd), lately))
     }
 
     fn find(&self, host: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {

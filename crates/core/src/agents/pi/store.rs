@@ -1,7 +1,7 @@
 //! Where sessions are: `<time>_<id>.jsonl`, in one folder a directory, or flat in a folder of the user's.
 
 use crate::{
-    agent::{Listing, Stub, Trouble},
+    agent::{Lately, Listing, Stub, Trouble},
     agents::json,
     host::{Bytes, Env, Host, Inside, Kind, Stat},
     lines::{self, Body, Flow},
@@ -30,14 +30,14 @@ pub(super) fn root(env: &Env, home: &str) -> Option<PathBuf> {
     agent.map(|agent| agent.join("sessions"))
 }
 
-/// The sessions of a store that are in wanted folders, or in none, and were written since then.
+/// The sessions of a store that are in wanted folders, or in none, and were written lately.
 pub(super) fn list(
     host: &dyn Host,
     store: &Path,
     folders: &dyn Fn(&str) -> bool,
-    since: Timestamp,
+    lately: Lately,
 ) -> io::Result<Listing> {
-    wanted(host, store, &|_| true, folders, since)
+    wanted(host, store, &|_| true, folders, lately)
 }
 
 /// Those in files and folders of wanted names.
@@ -46,7 +46,7 @@ fn wanted(
     store: &Path,
     is: &dyn Fn(&str) -> bool,
     folders: &dyn Fn(&str) -> bool,
-    since: Timestamp,
+    Lately { since, recalls }: Lately,
 ) -> io::Result<Listing> {
     let mut listing = Listing::default();
     let may_be = |name: &str| name.ends_with(".jsonl") && is(name);
@@ -56,7 +56,11 @@ fn wanted(
             continue;
         }
         let path = store.join(&entry.name);
-        match may_be_dir.then(|| host.inside_since(&path, &may_be, since)) {
+        let inside = || match recalls {
+            true => host.inside_recalled(&path, &may_be, since),
+            false => host.inside_since(&path, &may_be, since),
+        };
+        match may_be_dir.then(inside) {
             Some(Ok(names)) => add(host, &path, names, &mut listing),
             Some(Err(why)) if entry.kind == Kind::Dir => {
                 listing.problems.push(Trouble { path, why: why.to_string() });
@@ -133,7 +137,7 @@ pub(super) fn find_at(host: &dyn Host, store: &Path, id: &str, cwd: &Path) -> Ve
 /// Those of this id in wanted folders. A name that tells no id is looked into.
 fn called(host: &dyn Host, store: &Path, id: &str, folders: &dyn Fn(&str) -> bool) -> Vec<Stub> {
     let may_be = |name: &str| self::id(name).is_none_or(|own| own == id);
-    let found = wanted(host, store, &may_be, folders, Timestamp::MIN);
+    let found = wanted(host, store, &may_be, folders, Lately::EVER);
     let mut stubs = found.unwrap_or_default().stubs;
     stubs.retain(|stub| stub.id == id);
     stubs

@@ -3,7 +3,7 @@
 use super::{FILE, ID, header, pi, text, user, with};
 use crate::world::{Machine, at, machine};
 use agentctl_core::{
-    agent::{Depth, Listing, Stub},
+    agent::{Depth, Lately, Listing, Stub},
     host::{Env, Kind},
 };
 use jiff::Timestamp;
@@ -43,7 +43,8 @@ fn list(machine: &Machine) -> Listing {
 }
 
 fn list_of(machine: &Machine, since: Timestamp) -> Listing {
-    let listing = pi().list_of(machine, Path::new(STORE), Path::new("/work"), since);
+    let lately = Lately { since, recalls: false };
+    let listing = pi().list_of(machine, Path::new(STORE), Path::new("/work"), lately);
     listing.expect("names save a look").expect("it can be looked at")
 }
 
