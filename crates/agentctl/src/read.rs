@@ -56,9 +56,10 @@ pub(crate) fn dir(path: &Path) -> io::Result<Option<ReadDir>> {
 }
 
 /// The link because of which nothing is found there, if it is one.
-pub(crate) fn dangling(path: &Path) -> Option<&Path> {
-    let there = path.ancestors().find(|above| fs::symlink_metadata(above).is_ok())?;
-    fs::metadata(there).is_err().then_some(there)
+pub(crate) fn dangling<'p>(path: &'p Path) -> Option<&'p Path> {
+    let seen = |above: &'p Path| Some((above, fs::symlink_metadata(above).ok()?));
+    let (there, stat) = path.ancestors().find_map(seen)?;
+    (stat.is_symlink() && fs::metadata(there).is_err()).then_some(there)
 }
 
 /// Flags to open a file with that may be anybody's.
