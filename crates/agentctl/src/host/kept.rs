@@ -51,9 +51,17 @@ pub(super) struct Kept {
     /// Before any file was looked at.
     began: Timestamp,
     dir: Option<PathBuf>,
-    shards: [OnceLock<Shard>; SHARDS + 1],
-    drafts: [Mutex<Option<Draft>>; SHARDS + 1],
+    live: Shelf,
+    /// Made for whoever asks for history: a glance need not have room for it.
+    past: OnceLock<Box<[Shelf; SHARDS]>>,
     may_write: OnceLock<bool>,
+}
+
+/// One file of records: as it was found, and as it is to be.
+#[derive(Debug, Default)]
+struct Shelf {
+    shard: OnceLock<Shard>,
+    draft: Mutex<Option<Draft>>,
 }
 
 impl Kept {
@@ -64,9 +72,8 @@ impl Kept {
     }
 
     pub(super) fn at(dir: Option<PathBuf>, began: Timestamp) -> Self {
-        let shards = [const { OnceLock::new() }; SHARDS + 1];
-        let drafts = std::array::from_fn(|_| Mutex::default());
-        Self { began, dir, shards, drafts, may_write: OnceLock::new() }
+        let (past, may_write) = (OnceLock::new(), OnceLock::new());
+        Self { began, dir, live: Shelf::default(), past, may_write }
     }
 
     /// What was read from this before.
@@ -176,7 +183,8 @@ impl Kept {
 
     /// Puts down what is new, beside what is there now: others may have written since we looked.
     pub(super) fn put_down(&self) {
-        for at in 0..=LIVE {
+        let first = if self.past.get().is_some() { 0 } else { LIVE };
+        for at in first..=LIVE {
             if let (Some(draft), Some(path)) = (self.draft(at).take(), self.path(at)) {
                 let _ = draft.end(&path); // it is read again the next time
             }
@@ -184,7 +192,14 @@ impl Kept {
     }
 
     fn draft(&self, at: usize) -> MutexGuard<'_, Option<Draft>> {
-        self.drafts[at].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelf(at).draft.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shelf(&self, at: usize) -> &Shelf {
+        if at == LIVE {
+            return &self.live;
+        }
+        &self.past.get_or_init(|| Box::new(std::array::from_fn(|_| Shelf::default())))[at]
     }
 
     fn make_room(&self) -> bool {
@@ -200,7 +215,7 @@ impl Kept {
     fn shard(&self, at: usize) -> Option<&Shard> {
         self.dir.as_ref()?;
         let open = || self.path(at).and_then(|path| Shard::open(&path).ok()).unwrap_or_default();
-        Some(self.shards[at].get_or_init(open))
+        Some(self.shelf(at).shard.get_or_init(open))
     }
 
     fn path(&self, at: usize) -> Option<PathBuf> {

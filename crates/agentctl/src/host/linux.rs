@@ -2,6 +2,7 @@
 //!
 //! One value serves one command: the table and the locks are read once, at the first question.
 
+mod descriptors;
 mod locks;
 mod pass;
 mod ports;
@@ -176,7 +177,7 @@ impl Kernel for Proc {
 
     fn has_locked(&self, of: &ProcKey, path: &Path) -> Told<bool> {
         match locks::file(path)? {
-            Some(file) => self.door(of)?.has_locked(file.st_dev, file.st_ino),
+            Some(file) => self.door(of)?.has_locked(path, (file.st_dev, file.st_ino)),
             None => Ok(false),
         }
     }

@@ -2,21 +2,22 @@
 
 use super::{
     super::Refused,
-    locks,
+    descriptors::Descriptor,
     pass::{LINE, READ, open_dir},
     stat::Line,
 };
 use agentctl_core::{
-    host::{CannotTell, Env, OpenFile, Spent, Told},
+    host::{CannotTell, Env, Spent, Told},
     ident::ProcKey,
 };
 use jiff::Timestamp;
 use rustix::{
     buffer::spare_capacity,
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{AtFlags, CWD, Mode, OFlags, RawDir, Stat, fstat, openat, readlinkat, stat, statat},
+    fs::{CWD, Mode, OFlags, RawDir, Stat, fstat, openat, readlinkat, stat},
     io::{Errno, read},
     param::{clock_ticks_per_second, page_size},
+    path::Arg,
     process::{Pid, test_kill_process},
 };
 use std::{
@@ -28,6 +29,7 @@ use std::{
     mem::MaybeUninit,
     os::unix::ffi::OsStringExt,
     path::PathBuf,
+    sync::OnceLock,
     time::Duration,
 };
 
@@ -70,9 +72,11 @@ pub(crate) fn key_of(pid: u32) -> Result<ProcKey, Refused> {
 #[derive(Debug)]
 pub(crate) struct Door {
     pub(super) dir: OwnedFd,
-    of: ProcKey,
+    pub(super) of: ProcKey,
     /// What the kernel says of the directory, if it said so while the process was whole.
     found: Option<Stat>,
+    /// What it has open, as it was when that was first asked.
+    pub(super) descriptors: OnceLock<Vec<Descriptor>>,
 }
 
 impl Door {
@@ -82,7 +86,7 @@ impl Door {
         let dir = openat(CWD, format!("/proc/{}", of.pid), flags, Mode::empty());
         let dir = dir.map_err(|why| unseen(of.pid, why))?;
         let found = fstat(&dir).map_err(|why| unseen(of.pid, why))?;
-        let mut door = Self { dir, of: of.clone(), found: None };
+        let mut door = Self { dir, of: of.clone(), found: None, descriptors: OnceLock::new() };
         door.found = (!door.is_exiting()?).then_some(found);
         Ok(door)
     }
@@ -138,10 +142,16 @@ impl Door {
     /// The answer, if the process was still whole after it was given: one that is about to end shows fewer files, none of
     /// its words, and another owner.
     pub(super) fn ask<T>(&self, answer: Result<T, Errno>) -> Told<T> {
-        if self.is_exiting()? {
+        if !self.is_loaded() && self.is_exiting()? {
             return Err(CannotTell("process is ending".to_owned()));
         }
         answer.map_err(|why| CannotTell(reason(why)))
+    }
+
+    /// It has its memory, which a process that ends gives up before its files and its directory, and never gets back. To ask
+    /// this takes a third of what its stat line takes; where it cannot be told, that line is read.
+    fn is_loaded(&self) -> bool {
+        readlinkat(&self.dir, c"exe", Vec::new()).is_ok()
     }
 
     /// The answer where it says something, which is the process's own then; else why it does not.
@@ -154,14 +164,14 @@ impl Door {
 
     /// The same for words: none is also what a program gives that is being loaded.
     fn ask_bytes(&self, name: &CStr, loaded: usize) -> Told<Vec<u8>> {
-        let bytes = self.ask_said(self.words(name), |bytes| !bytes.is_empty())?;
+        let bytes = self.ask_said(self.piece(name), |bytes| !bytes.is_empty())?;
         if bytes.is_empty() && self.look(|line| line.field(loaded))?.unwrap_or(0) == 0 {
             return Err(CannotTell("no program is loaded in it".to_owned()));
         }
         Ok(bytes)
     }
 
-    fn file(&self, name: &CStr) -> Result<OwnedFd, Errno> {
+    fn file(&self, name: impl Arg) -> Result<OwnedFd, Errno> {
         openat(&self.dir, name, READ, Mode::empty())
     }
 
@@ -169,8 +179,8 @@ impl Door {
         all(self.file(name)?, Vec::new())
     }
 
-    /// Arguments and environment, which the kernel gives in one piece where there is room: if some is left, that was all.
-    fn words(&self, name: &CStr) -> Result<Vec<u8>, Errno> {
+    /// What the kernel gives in one piece where there is room, such as words: if some is left, that was all.
+    pub(super) fn piece(&self, name: impl Arg) -> Result<Vec<u8>, Errno> {
         let file = self.file(name)?;
         let mut bytes = Vec::with_capacity(PIECE);
         match read(&file, spare_capacity(&mut bytes)) {
@@ -206,7 +216,7 @@ impl Door {
 
     /// How many bytes it has given to the kernel to be written.
     pub(super) fn written(&self) -> Told<Option<u64>> {
-        let text = text(&self.ask(self.bytes(c"io"))?);
+        let text = text(&self.ask(self.piece(c"io"))?);
         Ok(text.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()))
     }
 
@@ -244,89 +254,18 @@ impl Door {
         let bytes = self.ask_bytes(c"environ", ENVIRONMENT_END)?;
         let mut env = BTreeMap::new();
         for line in ended_by_nul(&bytes) {
-            let Some(equals) = line.iter().position(|&byte| byte == b'=') else { continue };
-            let (name, value) = line.split_at(equals);
-            let Some(name) = names.iter().find(|wanted| wanted.as_bytes() == name) else {
-                continue;
-            };
-            // The first counts, as for getenv.
-            env.entry((*name).to_owned())
-                .or_insert_with(|| OsString::from_vec(value[1..].to_vec()));
+            let value = |name: &str| line.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
+            let asked = names.iter().find_map(|name| Some((*name, value(name)?)));
+            if let Some((name, value)) = asked {
+                // The first counts, as for getenv.
+                env.entry(name.to_owned()).or_insert_with(|| OsString::from_vec(value.to_vec()));
+            }
         }
         Ok(env)
     }
 
-    /// Open files that have a path.
-    pub(super) fn open_files(&self) -> Told<Vec<OpenFile>> {
-        let mut files = Vec::new();
-        let walked = self.each_descriptor(|fds, name| {
-            let target = readlinkat(fds, name, Vec::new())?.into_bytes();
-            if target.starts_with(b"/memfd:") {
-                return Ok(());
-            }
-            let Some(path) = path_of(target) else { return Ok(()) };
-            // The link's own mode says how the file was opened.
-            let link = statat(fds, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            files.push(OpenFile { path, writable: link.st_mode & 0o200 != 0 });
-            Ok(())
-        });
-        self.ask(walked)?;
-        Ok(files)
-    }
-
-    /// Inodes of its sockets.
-    pub(super) fn sockets(&self) -> Told<Vec<u64>> {
-        let mut sockets = Vec::new();
-        let walked = self.each_descriptor(|fds, name| {
-            let target = readlinkat(fds, name, Vec::new())?.into_string().unwrap_or_default();
-            let inode = target.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
-            sockets.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
-            Ok(())
-        });
-        self.ask(walked)?;
-        Ok(sockets)
-    }
-
-    /// Some descriptor leads to this device and inode.
-    pub(super) fn has_open(&self, device: u64, inode: u64) -> Told<bool> {
-        let mut found = false;
-        let walked = self.each_descriptor(|fds, name| {
-            let file = statat(fds, name, AtFlags::empty())?;
-            found |= (file.st_dev, file.st_ino) == (device, inode);
-            Ok(())
-        });
-        self.ask(walked)?;
-        Ok(found)
-    }
-
-    /// Some descriptor leads to this device and inode, and it alone has locked that.
-    pub(super) fn has_locked(&self, device: u64, inode: u64) -> Told<bool> {
-        let told = openat(&self.dir, c"fdinfo", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-        let told = told.map_err(|why| CannotTell(reason(why)))?;
-        let mut found = false;
-        let walked = self.each_descriptor(|fds, name| {
-            let file = statat(fds, name, AtFlags::empty())?;
-            if (file.st_dev, file.st_ino) == (device, inode) {
-                found |= locks::is_alone(
-                    &all(openat(&told, name, READ, Mode::empty())?, Vec::new())?,
-                    self.of.pid,
-                );
-            }
-            Ok(())
-        });
-        self.ask(walked)?;
-        Ok(found)
-    }
-
-    fn each_descriptor(
-        &self,
-        see: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
-    ) -> Result<(), Errno> {
-        self.each(c"fd", see)
-    }
-
     /// Sees every numbered entry of one of its directories.
-    fn each(
+    pub(super) fn each(
         &self,
         dir: &CStr,
         mut see: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,

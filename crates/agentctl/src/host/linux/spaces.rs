@@ -43,7 +43,7 @@ fn own_pid(pid: u32) -> Option<u32> {
 
 /// Why a pid that nobody here has may be that of a process which cannot be seen from here.
 pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
-    if has_other_clock(pid) {
+    if table.process(pid).is_some() && has_other_clock(pid) {
         return Some(format!("pid {pid} keeps another time than we do"));
     }
     let is_nested = || fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
