@@ -4,7 +4,7 @@
 //! question needs a little of everywhere. What is written here is what lld reads (`--symbol-ordering-file`); a name that
 //! a later build does not have is passed over.
 
-use super::{home::Home, measure::Subject, questions};
+use super::{home::Home, measure::Subject, questions, report};
 use crate::{
     failure::{Failure, Outcome},
     setup, tool,
@@ -42,6 +42,26 @@ pub(super) fn write(root: &Path, home: &Home, scratch: &Path) -> Outcome<()> {
     println!("{} functions", seen.len());
     let path = root.join(ORDER);
     fs::write(&path, order).map_err(|why| Failure::io("write", &path, &why))
+}
+
+/// Builds the program as it is released, and tells how many of the functions that are laid side by side it still has: each larger change
+/// gives some of them other names.
+pub(super) fn checked(root: &Path, scratch: &Path) -> Outcome<(PathBuf, String)> {
+    let (map, order) = (scratch.join("program.map"), root.join(ORDER));
+    let program = built(root, &map)?;
+    let read =
+        |path: &Path| fs::read_to_string(path).map_err(|why| Failure::io("read", path, &why));
+    let (map, order) = (read(&map)?, read(&order)?);
+    let there: HashSet<&str> = map.lines().filter_map(symbol).map(|(_, _, name)| name).collect();
+    let ordered: Vec<&str> = order.lines().filter(|line| !line.starts_with('#')).collect();
+    let known = ordered.iter().filter(|name| there.contains(**name)).count();
+    let share = known as f64 / ordered.len().max(1) as f64;
+    let told = format!(
+        "Of {} functions that are laid side by side, {known} are in this program (bar: 95 %): {}.\n",
+        ordered.len(),
+        report::verdict(&[(Some(-share), Some(-0.95))])
+    );
+    Ok((program, told))
 }
 
 /// Builds the program as it is released, with a list of what lies where.

@@ -61,12 +61,22 @@ pub(super) fn compile(dir: &Path) -> Outcome<Programs> {
     Ok(programs)
 }
 
+/// A copy of a program, as it is installed. What a linker has written lies in smaller pieces of the kernel's memory, which takes longer
+/// to map.
+pub(super) fn installed(built: &Path, dir: &Path) -> Outcome<PathBuf> {
+    let to = dir.join(built.file_stem().unwrap_or_default());
+    let _ = fs::remove_file(&to); // one that runs could not be written to
+    fs::copy(built, &to).map_err(|why| Failure::io("write", &to, &why))?;
+    Ok(to)
+}
+
 fn compiled(dir: &Path, name: &str, source: &str) -> Outcome<PathBuf> {
-    let (text, program) = (dir.join(format!("{name}.rs")), dir.join(name));
+    let (text, program) = (dir.join(format!("{name}.rs")), dir.join(format!("{name}.built")));
     fs::write(&text, source).map_err(|why| Failure::io("write", &text, &why))?;
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
     let mut rustc = Command::new(rustc);
     // As the release profile of the workspace, so that start-up is compared like with like.
     rustc.args(["--edition=2024", "-Copt-level=3", "-Cpanic=abort", "-Cstrip=symbols", "-o"]);
-    tool::captured(rustc.arg(&program).arg(&text)).map(|_| program)
+    tool::captured(rustc.arg(&program).arg(&text))?;
+    installed(&program, dir)
 }

@@ -68,14 +68,18 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Outcome<()> {
         let _live = Live::start(&home, &programs, ask.scale().live)?;
         return order::write(root, &home, &scratch);
     }
-    let agentctl = match &ask.program {
-        Some(path) => fs::canonicalize(path).map_err(|why| Failure::io("find", path, &why))?,
-        None => release(root)?,
+    let (built, order) = match &ask.program {
+        Some(path) => {
+            (fs::canonicalize(path).map_err(|why| Failure::io("find", path, &why))?, None)
+        }
+        None => order::checked(root, &scratch).map(|(built, told)| (built, Some(told)))?,
     };
+    let agentctl = programs::installed(&built, &scratch.join("programs"))?;
     let rg = setup::ripgrep()?;
     let bench = Bench { agentctl, rg, programs, scratch, patience: ask.patience() };
     let mut paper = Paper::default();
     bench.origin(&mut paper, ask.program.is_none().then_some(root))?;
+    order.into_iter().for_each(|told| paper.say(told));
     bench.all(&mut paper, &home, ask.scale())?;
     bench.independence(&mut paper, (&home, ask.scale()), (&small, ask.small()))?;
     let mut live = Live::idle(&home, &bench.programs, events::IDLE)?;
@@ -98,13 +102,6 @@ fn held(_live: &Live, home: &Home) -> Outcome<()> {
     println!("{}", home.dir.display());
     let read = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
     read.map(|_| ()).map_err(|why| Failure::new(format!("cannot wait for the end of input: {why}")))
-}
-
-/// Builds the program and says where cargo put it.
-fn release(root: &Path) -> Outcome<PathBuf> {
-    let mut build = tool::cargo();
-    build.args(["build", "--release", "--package", "agentctl"]).current_dir(root);
-    tool::built(&mut build, "agentctl")
 }
 
 impl Bench {
