@@ -22,7 +22,7 @@ pub(super) struct Subject {
     program: PathBuf,
     words: Vec<OsString>,
     home: PathBuf,
-    /// Removed before each run: what the program kept.
+    /// Where it keeps what it kept, in place of its own folder, and which is removed before each run: what others keep stays as it is.
     without: Option<PathBuf>,
     /// Run once more before each run that counts.
     again: bool,
@@ -52,9 +52,9 @@ impl Subject {
         self
     }
 
-    /// With nothing left of what it kept in this directory.
-    pub(super) fn without(mut self, cache: PathBuf) -> Self {
-        self.without = Some(cache);
+    /// With nothing left of what it kept.
+    pub(super) fn cold(mut self) -> Self {
+        self.without = Some(self.home.join(".cache-of-none"));
         self
     }
 
@@ -159,6 +159,7 @@ impl Subject {
             }
         };
         command.args(&self.words).env_clear().env("HOME", &self.home).env("TZ", "UTC");
+        command.envs(self.without.iter().map(|cache| ("XDG_CACHE_HOME", cache)));
         command.env("PATH", env::var_os("PATH").unwrap_or_default());
         command.stdin(Stdio::null());
         command

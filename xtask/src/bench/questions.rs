@@ -45,7 +45,7 @@ impl Question {
         match self.kept {
             Kept::Any => subject,
             Kept::Warm => subject.again(),
-            Kept::Cold => subject.without(home.cache()),
+            Kept::Cold => subject.cold(),
         }
     }
 

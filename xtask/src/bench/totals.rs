@@ -32,7 +32,7 @@ pub(super) fn run(
     let rg = rg.words(["-j1", "-a", "-c", "--no-ignore", "--hidden", "-e", PATTERN]);
     let rg = rg.words(home.folders());
     let plain = bench.subject(home, WORDS);
-    let first = plain.clone().without(home.cache());
+    let first = plain.clone().cold();
     let again = plain.clone().again();
     let mut costs = [const { Vec::<Cost>::new() }; 4];
     rg.run()?;
