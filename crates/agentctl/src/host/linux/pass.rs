@@ -10,7 +10,7 @@ use rustix::{
     param::clock_ticks_per_second,
     time::{ClockId, Timespec, clock_gettime},
 };
-use std::{ffi::CStr, fmt::Arguments, io::Write, mem::MaybeUninit};
+use std::{ffi::CStr, fmt::Arguments, io::Write};
 
 /// Longer than any line: some fifty numbers and a name.
 pub(super) const LINE: usize = 2048;
@@ -56,8 +56,8 @@ fn processes(proc: &OwnedFd) -> Told<Vec<Process>> {
 
 /// Every pid in rising order, which is the order the kernel lists them in.
 fn pids(proc: &OwnedFd) -> Result<Vec<u32>, Errno> {
-    let mut names = [MaybeUninit::<u8>::uninit(); 16 * 1024];
-    let mut names = RawDir::new(proc, &mut names);
+    let mut room: Vec<u8> = Vec::with_capacity(16 << 10); // so much of the stack would be touched at once
+    let mut names = RawDir::new(proc, room.spare_capacity_mut());
     let mut pids = Vec::with_capacity(256);
     while let Some(entry) = names.next() {
         pids.extend(pid_of(entry?.file_name().to_bytes()));

@@ -255,7 +255,8 @@ impl Door {
         let mut env = BTreeMap::new();
         for line in ended_by_nul(&bytes) {
             let value = |name: &str| line.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
-            let asked = names.iter().find_map(|name| Some((*name, value(name)?)));
+            let alike = names.iter().filter(|name| name.as_bytes().first() == line.first());
+            let asked = alike.into_iter().find_map(|name| Some((*name, value(name)?)));
             if let Some((name, value)) = asked {
                 // The first counts, as for getenv.
                 env.entry(name.to_owned()).or_insert_with(|| OsString::from_vec(value.to_vec()));
