@@ -26,21 +26,11 @@ impl Drop for Daemon {
     }
 }
 
-/// Starts one, waits until it answers, asks it, and tells the most memory it had.
+/// Starts one that goes on where another ended, as every one but the first does: what was written meanwhile is looked at. Asks it, and
+/// tells the most memory it had.
 pub(super) fn run(bench: &Bench, paper: &mut Paper, home: &Home) -> Outcome<()> {
-    let mut command = bench.subject(home, &["daemon", "run"]).command();
-    let started = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let daemon = Daemon(started.map_err(|why| Failure::new(format!("cannot start it: {why}")))?);
-    let answers = bench.subject(home, &["daemon", "status"]);
-    let start = Instant::now();
-    while !answers.output()?.status.success() {
-        if start.elapsed() > LIMIT {
-            return Err(Failure::new("the daemon does not answer"));
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-    thread::sleep(QUIET);
-    bench.subject(home, &["list"]).run()?;
+    drop(asked(bench, home)?);
+    let daemon = asked(bench, home)?;
     let path = format!("/proc/{}/status", daemon.0.id());
     let status = fs::read_to_string(&path).unwrap_or_default();
     let megabytes = |key: &str| {
@@ -56,4 +46,22 @@ pub(super) fn run(bench: &Bench, paper: &mut Paper, home: &Home) -> Outcome<()> 
         report::verdict(&[(most, Some(BAR))])
     ));
     Ok(())
+}
+
+/// One that has answered, and has had time to look at everything.
+fn asked(bench: &Bench, home: &Home) -> Outcome<Daemon> {
+    let mut command = bench.subject(home, &["daemon", "run"]).command();
+    let started = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let daemon = Daemon(started.map_err(|why| Failure::new(format!("cannot start it: {why}")))?);
+    let answers = bench.subject(home, &["daemon", "status"]);
+    let start = Instant::now();
+    while !answers.output()?.status.success() {
+        if start.elapsed() > LIMIT {
+            return Err(Failure::new("the daemon does not answer"));
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    thread::sleep(QUIET);
+    bench.subject(home, &["list"]).run()?;
+    Ok(daemon)
 }

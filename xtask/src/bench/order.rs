@@ -28,7 +28,7 @@ pub(super) fn write(root: &Path, home: &Home, scratch: &Path) -> Outcome<()> {
     let functions = functions(&text);
     let mut order = String::from(HEAD);
     let mut seen = HashSet::new();
-    for words in questions::quick(home) {
+    for words in questions::ordered(home) {
         let subject = Subject::new(&program, home).words(words.split(' ')).again();
         let told = subject.blocks(scratch);
         let told = told.ok_or_else(|| Failure::new(format!("`{words}` cannot be traced")))?;

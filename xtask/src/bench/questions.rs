@@ -107,8 +107,9 @@ pub(super) fn all(home: &Home) -> Vec<Question> {
     all
 }
 
-/// Questions that are to be as quick as the start of a program, with all the time that an emulator takes.
-pub(super) fn quick(home: &Home) -> Vec<String> {
+/// Questions that are to be as quick as the start of a program, with all the time that an emulator takes, and behind them what a daemon does,
+/// whose memory is for the most part its code.
+pub(super) fn ordered(home: &Home) -> Vec<String> {
     let lists = ["list --timeout none", "list --json --timeout none"].map(str::to_owned);
     let by_id = [
         ("status", Agent::Claude),
@@ -120,7 +121,8 @@ pub(super) fn quick(home: &Home) -> Vec<String> {
     let by_id = by_id.into_iter().filter_map(|(verb, agent)| {
         middling(home, agent).map(|session| format!("{verb} {}", session.id))
     });
-    lists.into_iter().chain(by_id).collect()
+    let watched = ["list -a", "events --since 1h --once"].map(str::to_owned);
+    lists.into_iter().chain(by_id).chain(watched).collect()
 }
 
 /// A session of an agent of about the median size, and an old one.

@@ -232,6 +232,11 @@ impl Bench {
         (small, few): (&Home, Scale),
     ) -> Outcome<()> {
         let mut costs = [Costs::default(), Costs::default()];
+        for home in [large, small] {
+            // The daemon has left one in the other home: what is ours is not history.
+            let state = home.dir.join(".local/state/agentctl");
+            fs::create_dir_all(&state).map_err(|why| Failure::io("create", &state, &why))?;
+        }
         for _ in 0..TURNS {
             for (home, costs) in [large, small].into_iter().zip(&mut costs) {
                 let _live = Live::start(home, &self.programs, many.live)?;
