@@ -177,7 +177,11 @@ pub(crate) fn ending(
 
 /// The same, with how long each agent took that answered in time.
 pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
-    gathered(here, ask, observe::each(here, &observe::chosen(&ask.agents), looking(ask)))
+    gathered(
+        here,
+        ask,
+        observe::each((here, observe::BRISK), &observe::chosen(&ask.agents), looking(ask)),
+    )
 }
 
 /// What is seen of one agent.

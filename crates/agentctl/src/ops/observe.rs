@@ -28,9 +28,21 @@ const WORTH_A_THREAD: usize = 24;
 /// After each such time those who still wait get one thread more. Where nobody is slow all together take less, and one
 /// thread does it with half the work: threads wait for each other's memory and descriptors.
 const STEP: Duration = Duration::from_millis(4);
-/// The same once each processor has a thread: whoever waits then waits for a disk or a server, or for nothing that a
-/// thread more would end.
-const PATIENT: Duration = Duration::from_millis(40);
+
+/// How soon those who still wait get one thread more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tempo {
+    step: Duration,
+    /// The same once each processor has a thread: whoever waits then waits for a disk or a server, or for nothing that a
+    /// thread more would end.
+    patient: Duration,
+}
+
+/// Somebody waits for the answer.
+pub(super) const BRISK: Tempo = Tempo { step: STEP, patient: Duration::from_millis(40) };
+/// Nobody does, and who looks stays: what agents have on disk is in memory one behind the other, not all at once.
+pub(super) const CALM: Tempo =
+    Tempo { step: Duration::from_millis(250), patient: Duration::from_millis(250) };
 
 /// The environment of the caller, as far as any agent looks at it.
 pub(super) fn environment() -> Env {
@@ -60,14 +72,14 @@ pub(super) struct Answers<T> {
 
 /// Looks at every agent, at once where it takes long. One that is late is left behind: its thread ends with the program.
 pub(super) fn each<T: Send + 'static>(
-    here: &Here,
+    (here, tempo): (&Here, Tempo),
     chosen: &[&'static dyn Agent],
     look: impl Fn(&'static dyn Agent, &dyn Host, &Env) -> T + Send + Sync + 'static,
 ) -> Answers<T> {
     let host = here.shared();
     let _ = host.table(); // the one pass, before anybody asks at the same time
     let is_quick = |agent: &dyn Agent, env: &Env| Survey::is_absent(agent, here.host(), env);
-    side_by_side(here, chosen, is_quick, move |agent, env| look(agent, &*host, env))
+    side_by_side((here, tempo), chosen, is_quick, move |agent, env| look(agent, &*host, env))
 }
 
 /// Surveys of these agents, made one behind the other: where each is soon done, threads cost more than they save.
@@ -104,7 +116,7 @@ pub(super) fn all<'h>(
 }
 
 fn side_by_side<T: Send + 'static>(
-    here: &Here,
+    (here, tempo): (&Here, Tempo),
     chosen: &[&'static dyn Agent],
     is_quick: impl Fn(&dyn Agent, &Env) -> bool,
     look: impl Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static,
@@ -119,7 +131,7 @@ fn side_by_side<T: Send + 'static>(
     }
     // A thread costs more than it saves where there is nothing to see.
     let found = quick.iter().map(|(at, agent)| (*at, (queue.look)(*agent, &queue.env))).collect();
-    let why = pace(here, &queue, &tell, &told);
+    let why = pace((here, tempo), &queue, &tell, &told);
     queue.answers(chosen, found, why)
 }
 
@@ -145,7 +157,7 @@ pub(super) fn ending<T: Send + 'static>(
         thread::sleep(here.left().map_or(Duration::ZERO, |left| left.min(STEP)));
         let (tell, told) = mpsc::channel();
         begin(&others, &tell);
-        let why = pace(here, &others, &tell, &told);
+        let why = pace((here, BRISK), &others, &tell, &told);
         let _only = locked(&alone);
         process::exit(its_end(others.answers(&all, Vec::new(), why)).into());
     });
@@ -209,7 +221,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Waits until all are done, and begins a thread now and then for those who wait; says why not all are.
 fn pace<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 'static>(
-    here: &Here,
+    (here, tempo): (&Here, Tempo),
     queue: &Arc<Queue<L, T>>,
     tell: &Sender<()>,
     told: &Receiver<()>,
@@ -218,7 +230,7 @@ fn pace<T: Send + 'static, L: Fn(&'static dyn Agent, &Env) -> T + Send + Sync + 
     let (mut seen, mut spent) = (Instant::now(), spent());
     while queue.left.load(Ordering::Acquire) > 0 {
         let left = here.left().unwrap_or(Duration::MAX);
-        let pace = if begun < cores.unwrap_or(2) { STEP } else { PATIENT };
+        let pace = if begun < cores.unwrap_or(2) { tempo.step } else { tempo.patient };
         let step = if locked(&queue.todo).is_empty() { left } else { left.min(pace) };
         match told.recv_timeout(step) {
             Err(_) if step < left => {
@@ -412,7 +424,7 @@ mod tests {
         let here = Here::new(true, Some(Duration::from_millis(200)));
         let first = agents::ALL[0].card().name;
         let answers = side_by_side(
-            &here,
+            (&here, BRISK),
             agents::ALL,
             |_, _| false,
             move |agent, _| {

@@ -42,17 +42,19 @@ pub(super) fn look(here: &Here, budgets: Vec<Budget>, much: Much) -> Vec<Seen> {
         return Vec::new();
     }
     let all = Arc::new(budgets.clone());
-    let answers = observe::each(here, &observe::chosen(&names), move |agent, host, env| {
-        let own: Vec<&Budget> = all.iter().filter(|one| one.agent == agent.card().name).collect();
-        let mut survey = Survey::new(agent, host, env, History::Skip);
-        for budget in &own {
-            if !survey.candidates.iter().any(|one| one.id.as_ref() == Some(&budget.session)) {
-                survey.also(&budget.session);
+    let answers =
+        observe::each((here, observe::BRISK), &observe::chosen(&names), move |agent, host, env| {
+            let own: Vec<&Budget> =
+                all.iter().filter(|one| one.agent == agent.card().name).collect();
+            let mut survey = Survey::new(agent, host, env, History::Skip);
+            for budget in &own {
+                if !survey.candidates.iter().any(|one| one.id.as_ref() == Some(&budget.session)) {
+                    survey.also(&budget.session);
+                }
             }
-        }
-        let seen = |budget: &&Budget| (budget.id.clone(), one(&survey, host, budget, much));
-        own.iter().map(seen).collect::<Vec<_>>()
-    });
+            let seen = |budget: &&Budget| (budget.id.clone(), one(&survey, host, budget, much));
+            own.iter().map(seen).collect::<Vec<_>>()
+        });
     here.host().put_down();
     let mut found: Vec<_> = answers.found.into_iter().flatten().collect();
     let seen = |budget: Budget| {
