@@ -322,7 +322,7 @@ pub trait Kernel {
     fn env(&self, of: &ProcKey, names: &[&str]) -> Told<Env>;
     /// It runs as the user who asks.
     fn is_mine(&self, of: &ProcKey) -> Told<bool>;
-    /// What it has open.
+    /// What it has open, or had when that was first asked.
     fn open_files(&self, of: &ProcKey) -> Told<Vec<OpenFile>>;
     /// The live process of this pid that began this many clock ticks after boot. Asked anew where
     /// the host can: it may have begun after the pass.

@@ -127,15 +127,19 @@ impl Kernel for Proc {
 
     fn began(&self, pid: u32, ticks: u64) -> Told<Option<ProcKey>> {
         let key = ProcKey { pid, start: ticks, boot: self.boot()?.to_owned() };
-        match self.opened(&key).and_then(|door| door.check()) {
+        let other_clock = match self.opened(&key).and_then(|door| door.check()) {
             Ok(()) => return Ok(Some(key)),
-            Err(Refused::Gone | Refused::Reused | Refused::Rebooted) => {}
+            Err(Refused::Gone | Refused::Rebooted) => None,
+            Err(Refused::Reused) => spaces::other_clock(pid),
             Err(Refused::Untold(why)) => return Err(CannotTell(why)),
-        }
+        };
         let table = self.table()?;
         match spaces::below(table, pid, ticks)? {
             Some(below) => Ok(Some(below)),
-            None => spaces::beyond(table, pid, ticks).map_or(Ok(None), |why| Err(CannotTell(why))),
+            None => match other_clock.or_else(|| spaces::beyond(table, pid, ticks)) {
+                Some(why) => Err(CannotTell(why)),
+                None => Ok(None),
+            },
         }
     }
 

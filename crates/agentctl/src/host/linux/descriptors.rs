@@ -44,7 +44,8 @@ impl Door {
             Ok(())
         });
         self.ask(walked)?;
-        Ok(self.descriptors.get_or_init(|| found))
+        // None is also what a main thread that has ended shows, until another one loads a program in its place.
+        Ok(if found.is_empty() { &[] } else { self.descriptors.get_or_init(|| found) })
     }
 
     /// Inodes of its sockets.
@@ -77,7 +78,7 @@ impl Door {
         let (named, others): (Vec<_>, Vec<_>) =
             self.descriptors()?.iter().partition(|one| one.file.path == path);
         for one in named.into_iter().chain(others) {
-            match self.locks(&one.number, file) {
+            match self.is_lock_of(&one.number, file) {
                 Ok(true) => return Ok(true),
                 Ok(false) | Err(Errno::NOENT | Errno::SRCH) => {} // closed or ended since
                 Err(why) => return self.ask(Err(why)),
@@ -86,7 +87,8 @@ impl Door {
         self.ask(Ok(false))
     }
 
-    fn locks(&self, number: &str, file: (u64, u64)) -> Result<bool, Errno> {
+    /// This descriptor leads to that file, which the process alone has locked through it.
+    fn is_lock_of(&self, number: &str, file: (u64, u64)) -> Result<bool, Errno> {
         let below = |dir: &str| format!("{dir}/{number}");
         let seen = statat(&self.dir, below("fd"), AtFlags::empty())?;
         if (seen.st_dev, seen.st_ino) != file {

@@ -148,8 +148,8 @@ impl Door {
         answer.map_err(|why| CannotTell(reason(why)))
     }
 
-    /// It has its memory, which a process that ends gives up before its files and its directory, and never gets back. To ask
-    /// this takes a third of what its stat line takes; where it cannot be told, that line is read.
+    /// It has its memory, which a process that ends gives up before its files and its directory, and gets back only if another
+    /// thread of it loads a program. To ask this takes a third of what its stat line takes; where it cannot be told, that is read.
     fn is_loaded(&self) -> bool {
         readlinkat(&self.dir, c"exe", Vec::new()).is_ok()
     }
@@ -255,9 +255,8 @@ impl Door {
         let mut env = BTreeMap::new();
         for line in ended_by_nul(&bytes) {
             let value = |name: &str| line.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
-            let alike = names.iter().filter(|name| name.as_bytes().first() == line.first());
-            let asked = alike.into_iter().find_map(|name| Some((*name, value(name)?)));
-            if let Some((name, value)) = asked {
+            let mut alike = names.iter().filter(|name| name.as_bytes().first() == line.first());
+            if let Some((name, value)) = alike.find_map(|name| Some((*name, value(name)?))) {
                 // The first counts, as for getenv.
                 env.entry(name.to_owned()).or_insert_with(|| OsString::from_vec(value.to_vec()));
             }

@@ -43,9 +43,6 @@ fn own_pid(pid: u32) -> Option<u32> {
 
 /// Why a pid that nobody here has may be that of a process which cannot be seen from here.
 pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
-    if table.process(pid).is_some() && has_other_clock(pid) {
-        return Some(format!("pid {pid} keeps another time than we do"));
-    }
     let is_nested = || fs::read_link("/proc/self/ns/pid").is_ok_and(|own| *own != *FIRST);
     let nested = *NESTED.get_or_init(is_nested);
     let elder = |first: &Process| start < first.start;
@@ -58,6 +55,11 @@ pub(super) fn beyond(table: &Table, pid: u32, start: u64) -> Option<String> {
 /// one shows that it was given before.
 fn is_given(table: &Table, last: u32, pid: u32) -> bool {
     table.processes.iter().map(|process| process.pid).fold(last, u32::max) >= pid
+}
+
+/// Why the start that somebody wrote down of themselves need not be the one that we are told of them.
+pub(super) fn other_clock(pid: u32) -> Option<String> {
+    has_other_clock(pid).then(|| format!("pid {pid} keeps another time than we do"))
 }
 
 /// Starts are told by the clock of whoever asks.

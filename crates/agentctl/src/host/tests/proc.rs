@@ -1,11 +1,14 @@
 //! What only `/proc` tells: locks, open files, terminals, hostile names.
 
 use super::{Running, until};
-use crate::host::Proc;
+use crate::host::{Proc, key_of};
 use agentctl_core::host::{Kernel, OpenFile, Process};
 use std::{
-    fs,
-    os::unix::{fs::symlink, process::CommandExt},
+    fs::{self, File},
+    os::{
+        fd::AsRawFd,
+        unix::{fs::symlink, process::CommandExt},
+    },
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -95,6 +98,48 @@ fn many_locks_are_all_seen() {
     for number in 0..held.len() {
         assert_eq!(proc.lockers(&file(number)), Ok(vec![std::process::id()]));
     }
+}
+
+/// A file that this process has open and locked.
+fn locked(path: &Path) -> File {
+    let file = File::create(path).expect("a file");
+    file.lock().expect("nobody else has it");
+    file
+}
+
+#[test]
+fn a_process_has_locked_what_it_alone_has_under_whatever_name() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [path, other, open, shared] =
+        ["lock", "other", "open", "shared"].map(|name| dir.path().join(name));
+    let _lock = locked(&path);
+    fs::hard_link(&path, &other).expect("a link");
+    let (_open, also) = (File::create(&open).expect("a file"), File::create(&shared));
+    also.as_ref().expect("a file").lock_shared().expect("nobody else has it");
+    let proc = Proc::new();
+    let key = key_of(std::process::id()).expect("we live");
+    let has = |path: &Path| proc.has_locked(&key, path).expect("an answer");
+    assert_eq!([&path, &other, &open, &shared].map(|path| has(path)), [true, true, false, false]);
+    // Made anew under the same name, it is another file.
+    fs::remove_file(&path).expect("it is there");
+    fs::write(&path, "").expect("a file");
+    assert_eq!([&path, &other].map(|path| has(path)), [false, true]);
+}
+
+#[test]
+fn a_number_that_leads_elsewhere_since_is_no_lock() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [first, next] = ["first", "next"].map(|name| dir.path().join(name));
+    let (proc, key) = (Proc::new(), key_of(std::process::id()).expect("we live"));
+    let has = |path: &Path| proc.has_locked(&key, path).expect("an answer");
+    let lock = locked(&first);
+    assert!(has(&first));
+    let number = lock.as_raw_fd();
+    drop(lock);
+    assert!(!has(&first));
+    let lock = locked(&next);
+    assert_eq!(lock.as_raw_fd(), number, "the lowest number that is free");
+    assert_eq!([&first, &next].map(|path| has(path)), [false, true]);
 }
 
 #[test]
