@@ -28,7 +28,7 @@ fn find(
 ) -> Result<Option<Session>, Error> {
     let own = id.to_owned();
     let chosen = observe::chosen(&[agent.to_owned()]);
-    let answers = observe::each((here, observe::BRISK), &chosen, move |agent, host, env| {
+    let answers = observe::each(here, observe::BRISK, &chosen, move |agent, host, env| {
         let mut survey = Survey::of(agent, host, env, &own);
         let of = |one: &&Candidate| one.id.as_ref() == Some(&own);
         let same = |one: &Candidate| {

@@ -180,7 +180,7 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
     gathered(
         here,
         ask,
-        observe::each((here, observe::BRISK), &observe::chosen(&ask.agents), looking(ask)),
+        observe::each(here, observe::BRISK, &observe::chosen(&ask.agents), looking(ask)),
     )
 }
 

@@ -40,9 +40,9 @@ pub(super) struct Tempo {
 
 /// Somebody waits for the answer.
 pub(super) const BRISK: Tempo = Tempo { step: STEP, patient: Duration::from_millis(40) };
-/// Nobody does, and who looks stays: what agents have on disk is in memory one behind the other, not all at once.
-pub(super) const CALM: Tempo =
-    Tempo { step: Duration::from_millis(250), patient: Duration::from_millis(250) };
+/// Who looks stays, and looks again: what agents have on disk is in memory one behind the other, not all at once, unless one of them keeps
+/// the others waiting.
+pub(super) const CALM: Tempo = Tempo { step: Duration::from_millis(250), ..BRISK };
 
 /// The environment of the caller, as far as any agent looks at it.
 pub(super) fn environment() -> Env {
@@ -72,7 +72,8 @@ pub(super) struct Answers<T> {
 
 /// Looks at every agent, at once where it takes long. One that is late is left behind: its thread ends with the program.
 pub(super) fn each<T: Send + 'static>(
-    (here, tempo): (&Here, Tempo),
+    here: &Here,
+    tempo: Tempo,
     chosen: &[&'static dyn Agent],
     look: impl Fn(&'static dyn Agent, &dyn Host, &Env) -> T + Send + Sync + 'static,
 ) -> Answers<T> {

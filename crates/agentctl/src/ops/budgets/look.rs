@@ -43,7 +43,7 @@ pub(super) fn look(here: &Here, budgets: Vec<Budget>, much: Much) -> Vec<Seen> {
     }
     let all = Arc::new(budgets.clone());
     let answers =
-        observe::each((here, observe::BRISK), &observe::chosen(&names), move |agent, host, env| {
+        observe::each(here, observe::BRISK, &observe::chosen(&names), move |agent, host, env| {
             let own: Vec<&Budget> =
                 all.iter().filter(|one| one.agent == agent.card().name).collect();
             let mut survey = Survey::new(agent, host, env, History::Skip);

@@ -81,7 +81,7 @@ pub(super) fn look(here: &Here, cursor: &Cursor, ask: Ask) -> Looked {
     };
     let at = here.host().table().map_or_else(|_| here.now(), |table| table.taken);
     let marks = Arc::new(cursor.clone());
-    let answers = observe::each((&here, observe::CALM), &chosen, move |agent, host, env| {
+    let answers = observe::each(&here, observe::CALM, &chosen, move |agent, host, env| {
         let history = match full && !only_now {
             true => History::Since(marks.floor_of(agent.card().name)),
             false => History::Skip,
