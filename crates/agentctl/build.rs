@@ -57,7 +57,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Which functions quick questions run: `cargo xtask bench --order`. Pages of code that lie apart are mapped each for itself.
+/// Which functions quick questions run, then those of a daemon: `cargo xtask bench --order`. Pages of code that lie apart are mapped each for itself.
 const ORDER: &str = "order.txt";
 
 /// What is built is to be quick, and the compiler links with lld unless it is told otherwise: no other linker can be told the order.

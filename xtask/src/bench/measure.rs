@@ -22,8 +22,8 @@ pub(super) struct Subject {
     program: PathBuf,
     words: Vec<OsString>,
     home: PathBuf,
-    /// Where it keeps what it kept, in place of its own folder, and which is removed before each run: what others keep stays as it is.
-    without: Option<PathBuf>,
+    /// A cache of its own, removed before each run.
+    cache: Option<PathBuf>,
     /// Run once more before each run that counts.
     again: bool,
 }
@@ -43,7 +43,7 @@ impl Subject {
     /// This program in this home; it sees no other variable than `HOME`, `PATH` and a timezone.
     pub(super) fn new(program: impl Into<PathBuf>, home: &Home) -> Self {
         let (program, words) = (program.into(), Vec::new());
-        Self { program, words, home: home.dir.clone(), without: None, again: false }
+        Self { program, words, home: home.dir.clone(), cache: None, again: false }
     }
 
     /// With these words.
@@ -54,7 +54,7 @@ impl Subject {
 
     /// With nothing left of what it kept.
     pub(super) fn cold(mut self) -> Self {
-        self.without = Some(self.home.join(".cache-of-none"));
+        self.cache = Some(self.home.join(".cache-of-none"));
         self
     }
 
@@ -132,7 +132,7 @@ impl Subject {
 
     /// Leaves what the program kept as it is to be found.
     fn prepare(&self) {
-        if let Some(cache) = &self.without {
+        if let Some(cache) = &self.cache {
             // There is none before the first run.
             let _ = fs::remove_dir_all(cache);
         }
@@ -159,7 +159,7 @@ impl Subject {
             }
         };
         command.args(&self.words).env_clear().env("HOME", &self.home).env("TZ", "UTC");
-        command.envs(self.without.iter().map(|cache| ("XDG_CACHE_HOME", cache)));
+        command.envs(self.cache.iter().map(|cache| ("XDG_CACHE_HOME", cache)));
         command.env("PATH", env::var_os("PATH").unwrap_or_default());
         command.stdin(Stdio::null());
         command

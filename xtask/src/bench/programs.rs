@@ -63,8 +63,10 @@ pub(super) fn compile(dir: &Path) -> Outcome<Programs> {
 
 /// A copy of a program, as it is installed. What a linker has written lies in smaller pieces of the kernel's memory, which takes longer
 /// to map.
-pub(super) fn installed(built: &Path, dir: &Path) -> Outcome<PathBuf> {
-    let to = dir.join(built.file_stem().unwrap_or_default());
+pub(super) fn installed(built: &Path, to: PathBuf) -> Outcome<PathBuf> {
+    if built == to {
+        return Ok(to); // what was measured last
+    }
     let _ = fs::remove_file(&to); // one that runs could not be written to
     fs::copy(built, &to).map_err(|why| Failure::io("write", &to, &why))?;
     Ok(to)
@@ -78,5 +80,5 @@ fn compiled(dir: &Path, name: &str, source: &str) -> Outcome<PathBuf> {
     // As the release profile of the workspace, so that start-up is compared like with like.
     rustc.args(["--edition=2024", "-Copt-level=3", "-Cpanic=abort", "-Cstrip=symbols", "-o"]);
     tool::captured(rustc.arg(&program).arg(&text))?;
-    installed(&program, dir)
+    installed(&program, dir.join(name))
 }

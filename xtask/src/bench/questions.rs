@@ -49,6 +49,14 @@ impl Question {
         }
     }
 
+    /// It looks at as many files as `find` does, or may.
+    pub(super) fn is_beside_find(&self) -> bool {
+        match self.bars.yardstick {
+            Yardstick::Find => true,
+            Yardstick::Hello | Yardstick::Walk => false,
+        }
+    }
+
     /// Its words, with agents' names in place of ids.
     pub(super) fn shown(&self, home: &Home) -> String {
         let word = |word: &str| {

@@ -9,10 +9,6 @@ const FEWEST: usize = 3;
 /// What takes less suffers from whatever ran before it.
 const QUICK: Duration = Duration::from_millis(200);
 
-/// What takes less is not compared beside what takes longer: that leaves little of the processor's caches to whoever comes next, and less to
-/// one who needs more of them.
-const MOMENT: Duration = Duration::from_millis(10);
-
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
@@ -80,28 +76,26 @@ fn median(of: impl Iterator<Item = f64>) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Runs all subjects in turns, those of a moment among themselves, after one run of each that warms the caches. A quick one is run
-/// twice in its turn, and the second run counts: what ran before it has left the processor's caches to it as it is.
+/// Runs all subjects in turns, after one run of each that warms the caches. A quick one is run twice in
+/// its turn, and the second run counts: what ran before it has left the processor's caches to it as it is.
 pub(super) fn interleaved(subjects: &[&Subject], patience: Patience) -> Outcome<Vec<Costs>> {
-    let mut all = Vec::with_capacity(subjects.len());
+    let mut quick = Vec::with_capacity(subjects.len());
     for subject in subjects {
-        all.push((*subject, subject.run()?.wall, Costs::default()));
+        quick.push(subject.run()?.wall < QUICK);
     }
-    for is_moment in [true, false] {
-        let alike = |wall: Duration| (wall < MOMENT) == is_moment;
-        for _ in 0..patience.rounds {
-            for (subject, wall, costs) in all.iter_mut().filter(|(_, wall, _)| alike(*wall)) {
-                if costs.is_enough(patience) {
-                    continue;
-                }
-                if *wall < QUICK {
-                    subject.run()?;
-                }
-                costs.add(subject.run()?);
+    let mut costs = vec![Costs::default(); subjects.len()];
+    for _ in 0..patience.rounds {
+        for ((subject, costs), quick) in subjects.iter().zip(&mut costs).zip(&quick) {
+            if costs.is_enough(patience) {
+                continue;
             }
+            if *quick {
+                subject.run()?;
+            }
+            costs.add(subject.run()?);
         }
     }
-    Ok(all.into_iter().map(|(_, _, costs)| costs).collect())
+    Ok(costs)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{
     paper::Paper,
     plan::Scale,
     programs::{self, Programs},
-    questions,
+    questions::{self, Question},
     report::{self, Row, Yard},
     rounds::{self, Costs, Patience},
     totals,
@@ -34,6 +34,9 @@ const TURNS: usize = 6;
 const PAUSE: Duration = Duration::from_millis(200);
 /// In folders that were changed a moment ago more is looked at; most sessions that live began longer ago.
 const SETTLES: Duration = Duration::from_secs(5);
+
+/// A question, how it was asked, and what that cost.
+type Answered = (Question, Subject, Costs);
 
 /// What stays the same during a bench.
 pub(super) struct Bench {
@@ -74,7 +77,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Outcome<()> {
         }
         None => order::checked(root, &scratch).map(|(built, told)| (built, Some(told)))?,
     };
-    let agentctl = programs::installed(&built, &scratch.join("programs"))?;
+    let agentctl = programs::installed(&built, scratch.join("agentctl"))?;
     let rg = setup::ripgrep()?;
     let bench = Bench { agentctl, rg, programs, scratch, patience: ask.patience() };
     let mut paper = Paper::default();
@@ -136,19 +139,19 @@ impl Bench {
     /// All questions on the large home, in turns with the yardsticks.
     fn all(&self, paper: &mut Paper, home: &Home, scale: Scale) -> Outcome<()> {
         let live = Live::start(home, &self.programs, scale.live)?;
+        thread::sleep(SETTLES);
         let find = Subject::new("find", home).words(home.folders());
         let find = find.words(["-type", "f", "-printf", "%s\n"]);
         let bytes = size(&find)?;
         self.census(paper, home, (scale, bytes))?;
         let walk = Subject::new(&self.programs.walk, home);
         let reading = walk.clone().words(["read"]);
-        let yardsticks = [Subject::new(&self.programs.hello, home), walk, reading, find];
-        let questions = questions::all(home);
-        let asked: Vec<Subject> =
-            questions.iter().map(|question| question.subject(&self.agentctl, home)).collect();
-        let subjects: Vec<&Subject> = yardsticks.iter().chain(&asked).collect();
-        let mut costs = rounds::interleaved(&subjects, self.patience)?;
-        let answered = costs.split_off(yardsticks.len());
+        let (slow, quick): (Vec<_>, Vec<_>) =
+            questions::all(home).into_iter().partition(|question| question.is_beside_find());
+        let starts = [Subject::new(&self.programs.hello, home), walk, reading];
+        let (starts, quick) = self.beside(&starts, quick, home)?;
+        let (found, slow) = self.beside(&[find], slow, home)?;
+        let mut costs: Vec<Costs> = starts.into_iter().chain(found).collect();
         let names = ["hello-world", "hello + walk over /proc", "walk that reads each stat", "find"];
         for (name, costs) in names.iter().zip(&costs) {
             paper.say(yardstick(name, costs));
@@ -156,7 +159,7 @@ impl Bench {
         let yard = Yard { find: costs.remove(3), walk: costs.remove(1), hello: costs.remove(0) };
         paper.say(format!("\n{}", report::head()));
         let mut programs = None;
-        for ((question, subject), costs) in questions.iter().zip(&asked).zip(answered) {
+        for (question, subject, costs) in quick.into_iter().chain(slow) {
             let (peak, calls) = (subject.peak(&self.scratch), subject.syscalls(&self.scratch));
             let (name, bars) = (question.shown(home), question.bars);
             programs = programs.or(calls.filter(|_| name == "list").map(|(_, execs)| execs));
@@ -170,6 +173,23 @@ impl Bench {
         self.alone(paper, home)?;
         totals::run(self, paper, home, (&live, bytes))?;
         daemon::run(self, paper, home)
+    }
+
+    /// Questions in turns with the yardsticks that they are held to, and with no others: what takes long leaves few of the processor's caches
+    /// to whoever comes next, and takes more from one who needs more of them.
+    fn beside(
+        &self,
+        yardsticks: &[Subject],
+        questions: Vec<Question>,
+        home: &Home,
+    ) -> Outcome<(Vec<Costs>, Vec<Answered>)> {
+        let asked = |question: &Question| question.subject(&self.agentctl, home);
+        let asked: Vec<Subject> = questions.iter().map(asked).collect();
+        let subjects: Vec<&Subject> = yardsticks.iter().chain(&asked).collect();
+        let mut costs = rounds::interleaved(&subjects, self.patience)?;
+        let answered = costs.split_off(yardsticks.len());
+        let each = questions.into_iter().zip(asked).zip(answered);
+        Ok((costs, each.map(|((question, subject), costs)| (question, subject, costs)).collect()))
     }
 
     /// `list` as a prompt or a status bar asks for it: now and then. Some of what the kernel is asked costs much more then.

@@ -17,7 +17,7 @@ const WORDS: &[&str] = &["list", "-a", "--since", "all", "--usage", "--json"];
 /// What `rg` looks for: the word that stands before what a model used.
 const PATTERN: &str = "\"usage\"";
 /// How often.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 7;
 /// What one transcript grows by: an answer of Claude Code.
 const GROWTH: &str = r#"{"type":"assistant","message":{"id":"msg_grown","type":"message","role":"assistant","model":"claude-opus-4-8","content":[],"usage":{"input_tokens":12,"output_tokens":7}},"requestId":"req_grown"}"#;
 
