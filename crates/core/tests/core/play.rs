@@ -3,8 +3,8 @@
 use crate::world::{Machine, STORE, at};
 use agentctl_core::{
     agent::{
-        Agent, Card, Claim, Claims, Depth, Listing, Message, Part, Program, Server, Shape, Stub,
-        Trouble,
+        Agent, Card, Claim, Claims, Depth, Lately, Listing, Message, Part, Program, Server, Shape,
+        Stub, Trouble,
     },
     evidence::{Evidence, Reading, Record, Role, Tokens, Turn},
     host::{Env, Host},
@@ -60,6 +60,8 @@ pub(crate) struct Play {
     pub(crate) is_its_file: fn(&str) -> bool,
     /// How it reads a turn, where that is no glance.
     pub(crate) turn: Option<Turns>,
+    /// What names tell of a directory's sessions, where they tell.
+    pub(crate) by_names: Option<fn(Lately) -> Vec<Stub>>,
 }
 
 pub(crate) const CARD: Card = Card {
@@ -107,6 +109,7 @@ pub(crate) fn card(card: Card) -> Play {
         speaks_of: |_, _| false,
         is_its_file: |_| false,
         turn: None,
+        by_names: None,
     }
 }
 
@@ -239,6 +242,16 @@ impl Agent for Play {
         let stubs = self.sessions.iter().map(|(stub, _)| stub).filter(own).cloned().collect();
         let trouble = |why: &String| Trouble { path: store.join("closed"), why: why.clone() };
         Ok(Listing { stubs, problems: self.troubles.iter().map(trouble).collect() })
+    }
+
+    fn list_of(
+        &self,
+        _: &dyn Host,
+        _: &Path,
+        _: &Path,
+        lately: Lately,
+    ) -> Option<io::Result<Listing>> {
+        Some(Ok(Listing { stubs: self.by_names?(lately), problems: Vec::new() }))
     }
 
     fn find(&self, _: &dyn Host, store: &Path, id: &str, cwd: Option<&Path>) -> Vec<Stub> {

@@ -1,13 +1,13 @@
 //! Processes that leave no trail: what their words, their tools, our launches and plain reason tell.
 
 use crate::{
-    play::{CARD, Play, card, play, record},
+    play::{CARD, Play, card, home, play, record, stub},
     world::{Machine, Proc, at, key, launch, machine, other, runs},
 };
 use agentctl_core::{
-    agent::{About, Card, Claim, Claims, Trail},
+    agent::{About, Card, Claim, Claims, Depth, Lately, Trail},
     evidence::{Evidence, Pending, Reading, Record, Role, Turn},
-    observe::History,
+    observe::{Candidate, History, Recall, Survey},
     proof::Source,
     receipt::VARIABLE,
 };
@@ -45,6 +45,28 @@ fn the_only_process_of_a_directory_holds_the_only_session_written_there_since() 
     assert_eq!(holders(&seen), [(Some("a"), 7, trail)]);
     // Of an agent that leaves a trail nothing is inferred.
     assert_eq!(held(&self::play().has("a", 200, record()), &machine), NONE);
+}
+
+/// A list may go by names that were read before; whoever acts may not, though they are at hand.
+#[test]
+fn only_a_list_recalls_the_names_in_a_folder() {
+    let by_names = |lately: Lately| match lately.recalls {
+        true => vec![stub("a", 200)],
+        false => vec![stub("a", 200), stub("b", 200)],
+    };
+    let play = infers().has("a", 200, record()).has("b", 200, record());
+    let play = Play { by_names: Some(by_names), ..play };
+    let machine = machine(vec![runs(7, 100, &["run"])]);
+    let held = |recalls: Recall| {
+        let asked = (History::Skip, recalls);
+        let survey = Survey::recalling(&play, &machine, &home(), asked);
+        let holders = |one: &Candidate| {
+            let holders = survey.look(one, Depth::Glance).holders;
+            holders.iter().filter_map(|holder| Some((one.id.clone()?, holder.key.pid))).collect()
+        };
+        survey.candidates.iter().flat_map::<Vec<_>, _>(holders).collect::<Vec<_>>()
+    };
+    assert_eq!([Recall::Live, Recall::Records, Recall::Counts].map(held), [a(7), a(7), vec![]]);
 }
 
 #[test]
