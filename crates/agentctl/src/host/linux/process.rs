@@ -149,7 +149,7 @@ impl Door {
     }
 
     /// It has its memory, which a process that ends gives up before its files and its directory, and gets back only if another
-    /// thread of it loads a program. To ask this takes a third of what its stat line takes; where it cannot be told, that is read.
+    /// thread of it loads a program. To ask this takes less than half of what its stat line takes; where it cannot be told, that is read.
     fn is_loaded(&self) -> bool {
         readlinkat(&self.dir, c"exe", Vec::new()).is_ok()
     }

@@ -57,15 +57,12 @@ fn is_given(table: &Table, last: u32, pid: u32) -> bool {
     table.processes.iter().map(|process| process.pid).fold(last, u32::max) >= pid
 }
 
-/// Why the start that somebody wrote down of themselves need not be the one that we are told of them.
+/// Why the start that somebody wrote down of themselves need not be the one that we are told of them: starts are told by the
+/// clock of whoever asks.
 pub(super) fn other_clock(pid: u32) -> Option<String> {
-    has_other_clock(pid).then(|| format!("pid {pid} keeps another time than we do"))
-}
-
-/// Starts are told by the clock of whoever asks.
-fn has_other_clock(pid: u32) -> bool {
     let clock = |whose: &str| fs::read_link(format!("/proc/{whose}/ns/time")).ok();
-    clock(&pid.to_string()).is_some_and(|its| clock("self").is_some_and(|own| own != its))
+    let (its, own) = (clock(&pid.to_string())?, clock("self")?);
+    (its != own).then(|| format!("pid {pid} keeps another time than we do"))
 }
 
 /// The pid that was given last in our namespace.
