@@ -29,7 +29,7 @@ impl Drop for Daemon {
 /// The most memory that one has which begins anew, and one that goes on where that ended, as all but the first do.
 pub(super) fn run(bench: &Bench, paper: &mut Paper, home: &Home) -> Outcome<()> {
     // There is none before the first daemon.
-    let _ = fs::remove_dir_all(home.dir.join(".cache/agentctl"));
+    let _ = fs::remove_dir_all(home.cache());
     let (first, next) = (most(bench, home)?, most(bench, home)?);
     paper.say(format!(
         "\nDaemon: {:.1} MB at most, {:.1} MB when it goes on where another ended (bar: {BAR} MB): {}.\n",

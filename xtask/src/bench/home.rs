@@ -40,6 +40,11 @@ impl Home {
         let all = Agent::ALL.into_iter().flat_map(of);
         all.map(|(agent, name)| self.store(agent).join(name)).filter(|it| it.exists()).collect()
     }
+
+    /// Where agentctl keeps what it may lose.
+    pub(super) fn cache(&self) -> PathBuf {
+        self.dir.join(".cache/agentctl")
+    }
 }
 
 /// Where homes are, and the repository with the captured databases that they are made of.
