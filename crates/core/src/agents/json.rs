@@ -3,6 +3,7 @@
 mod part;
 mod skim;
 mod told;
+mod trimmed;
 mod words;
 
 pub(super) use part::Part;
@@ -23,6 +24,7 @@ use std::{
     io::{BufReader, Read},
     path::PathBuf,
 };
+use trimmed::Trimmed;
 
 /// A JSON object, or `Null` where a line is torn or something else.
 ///
@@ -106,10 +108,10 @@ impl Pick {
 }
 
 /// The picked fields of a JSON object, read as a stream: nothing else is held, however long or deep it
-/// is. `Null` where it is none.
-pub(super) fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
-    let mut reader =
-        serde_json::Deserializer::from_reader(BufReader::with_capacity(64 << 10, stream));
+/// is, and of a long text its beginning. `Null` where it is none.
+fn picked(stream: impl Read, picks: &'static [Pick]) -> Value {
+    let stream = BufReader::with_capacity(64 << 10, Trimmed::new(stream));
+    let mut reader = serde_json::Deserializer::from_reader(stream);
     Picked::of(picks).deserialize(&mut reader).unwrap_or_default()
 }
 
