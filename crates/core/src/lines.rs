@@ -15,6 +15,9 @@ use std::{
 pub const LIMIT: usize = 1 << 20;
 /// The end of a longer line is not looked for: such a file is no transcript, and costs no disk if it is a hole.
 const FARTHEST: u64 = 256 << 20;
+/// Nor is the newest turn farther back than that, or than so many lines: there are no such turns, and one file must not keep
+/// whoever looks at all of them.
+const MOST: usize = 1 << 18;
 const FIRST_STEP: usize = 16 << 10;
 const LAST_STEP: usize = 256 << 10;
 /// From the end most readers want no more than this, and would be given twice as much by steps that double.
@@ -62,6 +65,14 @@ pub enum Body<'a> {
 /// What a visitor answers: go on, or that is enough.
 pub type Flow = ControlFlow<()>;
 
+/// Goes on until that.
+pub fn until(enough: bool) -> Flow {
+    match enough {
+        true => Flow::Break(()),
+        false => Flow::Continue(()),
+    }
+}
+
 /// Walks the first lines, at most so many, until one was enough.
 pub fn head(
     file: &dyn Bytes,
@@ -71,12 +82,33 @@ pub fn head(
     let mut left = most;
     forward(file, 0, &mut |line| {
         left = left.saturating_sub(1);
-        match is_enough(&line) || left == 0 {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        until(is_enough(&line) || left == 0)
     })?;
     Ok(())
+}
+
+/// Visits lines from the end to the beginning until one was enough, or until they are too many for one turn. A visitor says
+/// nothing until it knows what it must: where that is too far back, it is told as an error.
+pub fn recent(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Option<Flow>) -> io::Result<()> {
+    let (size, mut left, mut known) = (file.size(), MOST, false);
+    let mut goes_on = true;
+    back(file, &mut |line| {
+        goes_on = left > 0 && size - line.at <= FARTHEST;
+        if !goes_on {
+            return Flow::Break(());
+        }
+        left -= 1;
+        let told = visit(line);
+        known = told.is_some();
+        told.unwrap_or(Flow::Continue(()))
+    })?;
+    match goes_on || known {
+        true => Ok(()),
+        false => Err(io::Error::other(format!(
+            "its last {MOST} lines, or {} MiB, tell nothing of a turn",
+            FARTHEST >> 20
+        ))),
+    }
 }
 
 /// Visits lines from the end to the beginning. What follows the last newline counts as a line.
@@ -91,7 +123,9 @@ pub fn back(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Flow) -> io::Re
 }
 
 fn back_within(mut lines: &[u8], visit: &mut dyn FnMut(Line<'_>) -> Flow) {
-    while let Some(cut) = memrchr(b'\n', lines) {
+    loop {
+        lines = without_empty(lines);
+        let Some(cut) = memrchr(b'\n', lines) else { break };
         if hand(cut as u64 + 1, &lines[cut + 1..], visit).is_break() {
             return;
         }
@@ -111,7 +145,12 @@ fn walk_back(
     let mut unseen = 0; // bytes at the beginning of what is held that may have a newline
     let mut step = FIRST_STEP;
     loop {
-        while let Some(cut) = memrchr(b'\n', &room[from..from + unseen]) {
+        loop {
+            if to == from + unseen {
+                unseen = without_empty(&room[from..to]).len();
+                to = from + unseen;
+            }
+            let Some(cut) = memrchr(b'\n', &room[from..from + unseen]) else { break };
             let at = base + cut as u64 + 1;
             if hand(at, &room[from + cut + 1..to], visit).is_break() {
                 return Ok(());
@@ -144,6 +183,12 @@ fn walk_back(
         let near = file.size().saturating_sub(base) < NEAR;
         step = (step * 2).min(if near { NEAR_STEP } else { LAST_STEP });
     }
+}
+
+/// The same without the newlines that it ends with: there may be millions, and each would be sought.
+fn without_empty(lines: &[u8]) -> &[u8] {
+    let end = lines.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 1);
+    &lines[..end]
 }
 
 /// Moves what is held to the end of the room, and makes room before it if there is too little.

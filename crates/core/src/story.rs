@@ -231,10 +231,7 @@ fn starts(file: &dyn Bytes, begin: u64) -> io::Result<Vec<u64>> {
     lines::back(file, &mut |line| {
         starts.push(line.at);
         before += usize::from(line.at < begin);
-        match before > FAR + LINES && begin.saturating_sub(line.at) > NEAR {
-            true => lines::Flow::Break(()),
-            false => lines::Flow::Continue(()),
-        }
+        lines::until(before > FAR + LINES && begin.saturating_sub(line.at) > NEAR)
     })?;
     starts.reverse();
     Ok(starts)
@@ -290,10 +287,7 @@ fn end_before(
         if line.at < begin {
             ends.push(line.at);
         }
-        match ends.len() < FAR {
-            true => lines::Flow::Continue(()),
-            false => lines::Flow::Break(()),
-        }
+        lines::until(ends.len() >= FAR)
     })?;
     for end in ends.into_iter().filter(|end| *end > 0) {
         if let Turn::Ended { at, .. } = after(end)? {

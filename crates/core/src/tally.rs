@@ -180,10 +180,7 @@ impl<C: Count> Walker for Walk<'_, C> {
 
     fn visit(&mut self, line: Line<'_>) -> Flow {
         self.goes_on = self.count.take(self.file, &line);
-        match self.goes_on {
-            true => Flow::Continue(()),
-            false => Flow::Break(()),
-        }
+        lines::until(!self.goes_on)
     }
 }
 

@@ -21,10 +21,7 @@ pub(crate) fn last_lines(
             return lines::Flow::Continue(());
         }
         newest_first.extend(readable(&messages, &line).into_iter().rev());
-        match newest_first.len() < count {
-            true => lines::Flow::Continue(()),
-            false => lines::Flow::Break(()),
-        }
+        lines::until(newest_first.len() >= count)
     })?;
     newest_first.truncate(count);
     newest_first.reverse();

@@ -7,7 +7,7 @@ use crate::{
     evidence::{Ending, Evidence, Ground, Holder, Reading, Record, Role, Suspect, Turn},
     host::{self, Original, is_absent},
     ident::ProcKey,
-    lines::{self, Body, Flow},
+    lines::{self, Body},
     proof::Source,
     receipt::{Launched, Stopped},
     sheet::Sheet,
@@ -246,10 +246,7 @@ impl Survey<'_> {
                 Body::Huge(_) => None,
             };
             found = told.map(|told| (line.at, told));
-            match found.is_none() && size - line.at < PRINTED {
-                true => Flow::Continue(()),
-                false => Flow::Break(()),
-            }
+            lines::until(found.is_some() || size - line.at >= PRINTED)
         });
         let (offset, (answered, shows)) = found?;
         let (shows, without) = (shows.to_owned(), Vec::new());

@@ -1,5 +1,7 @@
 //! The line readers see what a plain split sees, however the file is handed over.
 
+mod recent;
+
 use crate::some;
 use agentctl_core::{
     host::Bytes,

@@ -5,7 +5,7 @@ use crate::{
     agent::Stub,
     agents::json::{self, Pick},
     host::{Bytes, Host},
-    lines::{self, Body, Flow, Line},
+    lines::{self, Body, Line},
     tally::{Reader, Writer},
 };
 use jiff::Timestamp;
@@ -102,10 +102,7 @@ fn has_line(file: &dyn Bytes, uuid: &str) -> bool {
         if let Body::Whole(bytes) = line.body {
             found = finder.find(bytes).is_some();
         }
-        match found {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        lines::until(found)
     });
     found
 }

@@ -40,12 +40,9 @@ pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
     let file = sheet.file()?;
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
-    lines::back(file, &mut |line| {
+    lines::recent(file, &mut |line| {
         tail.older(file, &line);
-        match tail.is_settled() && tail.is_enough(size - line.at) {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        tail.is_settled().then(|| lines::until(tail.is_enough(size - line.at)))
     })?;
     if tail.strange && !tail.understood {
         return Err(io::Error::other("no line of it is understood"));
@@ -74,15 +71,12 @@ pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
 pub(super) fn turn(host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
     let file = host.open(&stub.path)?;
     let mut tail = Tail::new(&stub.path, stub.updated);
-    lines::back(&*file, &mut |line| {
+    lines::recent(&*file, &mut |line| {
         match line.body {
             Body::Whole(bytes) if tail.is_beside(bytes) => tail.looked += 1,
             Body::Whole(_) | Body::Huge(_) => tail.older(&*file, &line),
         }
-        match tail.is_settled() {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        tail.is_settled().then_some(Flow::Break(()))
     })?;
     match tail.strange && !tail.understood {
         true => Err(io::Error::other("no line of it is understood")),

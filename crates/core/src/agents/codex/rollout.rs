@@ -53,13 +53,10 @@ pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
     let file = sheet.file()?;
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
-    lines::back(file, &mut |line| {
+    lines::recent(file, &mut |line| {
         let far = size - line.at > TAIL;
         tail.older(file, &line);
-        match tail.newest.is_some() && (far || tail.is_full()) {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        tail.newest.is_some().then(|| lines::until(far || tail.is_full()))
     })?;
     if tail.strange && !tail.understood {
         return Err(io::Error::other("no line of it is understood"));
@@ -103,15 +100,12 @@ pub(super) fn turn(host: &dyn Host, stub: &Stub) -> io::Result<Turn> {
     }
     let file = host.open(&stub.path)?;
     let mut tail = Tail::new(&stub.path, stub.updated);
-    lines::back(&*file, &mut |line| {
+    lines::recent(&*file, &mut |line| {
         match line.body {
             Body::Whole(bytes) if tail.is_beside(bytes) => {}
             Body::Whole(_) | Body::Huge(_) => tail.older(&*file, &line),
         }
-        match tail.newest.is_some() {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        tail.newest.is_some().then_some(Flow::Break(()))
     })?;
     match tail.strange && !tail.understood {
         true => Err(io::Error::other("no line of it is understood")),

@@ -9,7 +9,7 @@ use crate::{
     agents::json::{self, Pick, Word},
     evidence::{Ending, Pending, Record, Tokens, Turn},
     host::Bytes,
-    lines::{self, Flow, Line},
+    lines::{self, Line},
     proof::Source,
     sheet::Sheet,
     tally::{Count, Reader, Writer},
@@ -27,12 +27,9 @@ pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
     let file = sheet.file()?;
     let mut tail = Tail::default();
     let place = |line: &Line<'_>| Place { stub, offset: line.at };
-    lines::back(file, &mut |line| {
+    lines::recent(file, &mut |line| {
         tail.older(&json::read(file, &line, READ, DECISIVE), &place(&line));
-        match tail.is_full() {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        tail.begun.then(|| lines::until(tail.is_full()))
     })?;
     let told = store::workspace(sheet.host, stub.path.parent().unwrap_or(&stub.path));
     let elsewhere = told.is_err();

@@ -9,7 +9,7 @@ use crate::{
     agents::json::{self, Pick},
     evidence::{Ending, Pending, Record, Turn},
     host::Bytes,
-    lines::{self, Flow, Line},
+    lines::{self, Line},
     proof::Source,
     sheet::Sheet,
     text,
@@ -30,13 +30,11 @@ pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
     let file = sheet.file()?;
     let mut tail = Tail::default();
     let size = file.size();
-    lines::back(file, &mut |line| {
+    lines::recent(file, &mut |line| {
         let far = size - line.at > TAIL;
         tail.older(stub, file, &line);
-        match tail.newest.is_some() && (far || tail.last.is_some() && tail.model.is_some()) {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        let is_full = tail.last.is_some() && tail.model.is_some();
+        tail.newest.is_some().then(|| lines::until(far || is_full))
     })?;
     let mut record = Record {
         model: tail.model,

@@ -131,17 +131,14 @@ fn is_begun(file: &dyn Bytes) -> io::Result<bool> {
 /// directory begins, and adds a summary (0.61).
 fn written(file: &dyn Bytes) -> io::Result<Option<Timestamp>> {
     let mut written = None;
-    lines::back(file, &mut |line| {
+    lines::recent(file, &mut |line| {
         if let Body::Whole(bytes) = line.body {
             let line = json::object(bytes);
             let set = json::time(&line["$set"], "lastUpdated");
             let head = || json::time(&line, "lastUpdated");
             written = set.or_else(|| json::time(&line, "timestamp")).or_else(head);
         }
-        match written {
-            Some(_) => Flow::Break(()),
-            None => Flow::Continue(()),
-        }
+        written.map(|_| Flow::Break(()))
     })?;
     Ok(written)
 }

@@ -11,7 +11,7 @@ use crate::{
     agents::json::{self, Pick, Word},
     evidence::{Ending, Pending, Record, Tokens, Turn},
     host::{Bytes, Host},
-    lines::{self, Flow, Line},
+    lines::{self, Line},
     proof::Source,
     sheet::Sheet,
     tally::{Count, Reader, Writer},
@@ -34,15 +34,12 @@ pub(super) fn read(sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record> {
     let header = store::header(file)?;
     let mut tail = Tail::new(&stub.path, stub.updated);
     let size = file.size();
-    lines::back(file, &mut |line| {
+    lines::recent(file, &mut |line| {
         let far = size - line.at > TAIL;
         if !tail.is_dull(file, &line) {
             tail.older(&json::read(file, &line, READ, DECISIVE), line.at);
         }
-        match tail.settled && (far || tail.is_full()) {
-            true => Flow::Break(()),
-            false => Flow::Continue(()),
-        }
+        tail.settled.then(|| lines::until(far || tail.is_full()))
     })?;
     let (prompt, title) = beginning(file)?;
     let parent = json::path(&header, "parentSession");
