@@ -114,7 +114,8 @@ pub struct Survey<'a> {
     unread: bool,
     /// Some part of a store's history could not be read.
     partial: bool,
-    lost: Vec<Lost>,
+    /// By the ids of their sessions: killed processes may have left thousands.
+    lost: HashMap<String, Vec<Lost>>,
     /// Stores that were listed: all that asks while a survey is made sees the same.
     listed: Vec<(PathBuf, Arc<Listing>)>,
     /// Databases of which a session was read: what tells one content of each from another.
@@ -127,7 +128,6 @@ type Content = (Stat, Vec<Option<Stat>>);
 /// A claim whose process is gone.
 #[derive(PartialEq)]
 struct Lost {
-    id: String,
     source: Source,
     store: PathBuf,
 }
@@ -163,7 +163,7 @@ impl<'a> Survey<'a> {
             unheard: Vec::new(),
             unread: false,
             partial: false,
-            lost: Vec::new(),
+            lost: HashMap::new(),
             listed: Vec::new(),
             contents: Mutex::default(),
         };

@@ -185,7 +185,7 @@ pub(super) fn timed(here: &Here, ask: &Ask) -> (Sessions, Vec<Timed>) {
 }
 
 /// What is seen of one agent.
-type Seen = (Vec<Vec<Box<Session>>>, Vec<Problem>, Timed);
+type Seen = (Vec<Vec<Option<Box<Session>>>>, Vec<Problem>, Timed);
 
 /// How an agent is looked at for this.
 fn looking(
@@ -208,12 +208,15 @@ fn looking(
         let sessions = observe::in_parts(&candidates, |candidate| {
             let (mut session, why) = survey.session(candidate, depth);
             if let Some(why) = why {
+                if survey.is_removed(candidate) {
+                    return None;
+                }
                 unread.lock().unwrap_or_else(PoisonError::into_inner).push(Problem::from(why));
             }
             if brief {
                 cut_short(&mut session);
             }
-            Box::new(session) // it is large, and moved by whoever gathers and sorts
+            Some(Box::new(session)) // it is large, and moved by whoever gathers and sorts
         });
         let unread = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
         let problems = observe::problems(&mut survey, unread);
@@ -230,8 +233,8 @@ fn gathered(here: &Here, ask: &Ask, seen: Answers<Seen>) -> (Sessions, Vec<Timed
     sessions.reserve_exact(parts.map(Vec::len).sum());
     for (found, troubles, time) in seen.found {
         times.push(time);
-        for mut part in found {
-            sessions.append(&mut part);
+        for part in found {
+            sessions.extend(part.into_iter().flatten());
         }
         problems.extend(troubles);
     }

@@ -313,9 +313,10 @@ impl Survey<'_> {
     }
 
     fn lose(&mut self, store: &Path, id: String, source: Source) {
-        let lost = Lost { store: store.to_owned(), id, source };
-        if !self.lost.contains(&lost) {
-            self.lost.push(lost);
+        let lost = Lost { store: store.to_owned(), source };
+        let all = self.lost.entry(id).or_default();
+        if !all.contains(&lost) {
+            all.push(lost);
         }
     }
 

@@ -110,7 +110,7 @@ impl Survey<'_> {
     /// A session with no live claim.
     pub(super) fn ended(&self, store: &Path, stub: Stub) -> Candidate {
         let mut candidate = Candidate::new(store.to_owned(), Some(stub.id.clone()));
-        let lost = self.lost.iter().filter(|lost| lost.id == stub.id && lost.store == store);
+        let lost = self.lost.get(&stub.id).into_iter().flatten().filter(|lost| lost.store == store);
         candidate.lost = lost.map(|lost| lost.source.clone()).collect();
         candidate.stub = Some(stub);
         candidate
@@ -449,6 +449,12 @@ impl Survey<'_> {
         let suspects = suspects.filter_map(|one| Some(one.suspected_for(ground(one)?)));
         let asked = self.between_answers(candidate, record);
         suspects.chain(asked.map(|one| one.suspected_for(Ground::Wrote))).collect()
+    }
+
+    /// Its record was removed since it was listed, and no process is known to want it: there is no such session any more.
+    pub fn is_removed(&self, candidate: &Candidate) -> bool {
+        let is_wanted = candidate.is_held() || candidate.hidden.is_some();
+        !is_wanted && candidate.stub.as_ref().is_some_and(|stub| !self.is_there(&stub.path))
     }
 
     /// Something goes by this path, or may.

@@ -9,7 +9,7 @@ use agentctl_core::{
     derive::{State, derive},
     evidence::{Ending, Evidence, Reading, Record, Role, Turn},
     host::{Kind, Stat},
-    observe::{History, Recall},
+    observe::{Candidate, History, Recall},
     proof::Source,
     wire::StateName,
 };
@@ -52,6 +52,22 @@ fn a_record_that_cannot_be_read_says_whether_its_file_can() {
     let (_, problem) = survey.session(&survey.candidates[0], Depth::Glance);
     let problem = problem.expect("it could not be read");
     assert_eq!((problem.path, problem.why), (Some(path()), "it is torn".to_owned()));
+}
+
+#[test]
+fn what_was_removed_since_it_was_listed_is_no_session_unless_a_process_has_it() {
+    let removed = |play: &Play, machine: &Machine| {
+        let survey = play.survey(machine, History::All);
+        let of_a = |one: &&Candidate| one.id.as_deref() == Some("a");
+        survey.candidates.iter().find(of_a).map(|one| survey.is_removed(one))
+    };
+    let mut play = play();
+    play.sessions.push((stub("a", 200), None));
+    let mut there = agent();
+    there.file(&format!("{STORE}/a"), b"{");
+    assert_eq!(removed(&play, &agent()), Some(true));
+    assert_eq!(removed(&play, &there), Some(false));
+    assert_eq!(removed(&claimed(play, About::default()), &agent()), Some(false));
 }
 
 #[test]
