@@ -11,7 +11,7 @@ use crate::{
     proof::Source,
     receipt::{Launched, Stopped},
     sheet::Sheet,
-    tally::Tally,
+    tally::{self, Tally},
     wire::{Around, Session},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -24,9 +24,6 @@ use std::{
 /// How much older a file may be than a line in it: kernels date files by a clock that stands still
 /// for up to a hundredth of a second.
 const COARSE: SignedDuration = SignedDuration::from_millis(20);
-
-/// A shorter file is counted sooner than what is kept of it is looked up and written down.
-const LONG: u64 = 1 << 20;
 
 /// How far back the output of a launch is searched for its last word.
 const PRINTED: u64 = 256 << 10;
@@ -314,7 +311,7 @@ impl Survey<'_> {
 
     fn tally(&self) -> Tally<'_> {
         let least = match self.recalls {
-            Recall::Counts | Recall::Live => LONG,
+            Recall::Counts | Recall::Live => tally::LONG,
             Recall::Records => 0,
         };
         Tally::kept(self.host, self.agent.card().name, least)

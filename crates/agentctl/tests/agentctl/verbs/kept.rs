@@ -101,6 +101,29 @@ fn a_file_that_changed_is_read_again_however_it_looks() {
     assert_ne!(before.stdout, without.stdout);
 }
 
+/// Neither its beginning nor its end tells that it is another.
+#[test]
+fn tokens_of_a_file_that_was_changed_in_its_middle_and_grew_are_counted_anew() {
+    let corpus = Corpus::of(STORES);
+    let (path, _) = spoken(&corpus.home);
+    let says = |id: &str, output: u64| {
+        let usage = json!({"output_tokens": output});
+        let message = json!({"id": id, "model": "m", "stop_reason": "end_turn", "content": [], "usage": usage});
+        let line =
+            json!({"type": "assistant", "timestamp": "2026-01-02T03:04:05Z", "message": message});
+        format!("{line}\n")
+    };
+    let around: String = (0..200).map(|number| says(&format!("around-{number}"), 1)).collect();
+    let text = fs::read_to_string(&path).expect("a transcript");
+    let middle = says("middle", 5000);
+    fs::write(&path, format!("{text}{around}{middle}{around}")).expect("room");
+    let before = corpus.warm(WAYS[2]);
+    reword(&path, (&middle, &says("middle", 7000)));
+    let changed = fs::read_to_string(&path).expect("a transcript");
+    fs::write(&path, changed + &says("last", 20)).expect("room");
+    assert_ne!(corpus.agree(WAYS[2]).stdout, before.stdout);
+}
+
 #[test]
 fn what_is_no_whole_file_of_ours_is_as_good_as_none() {
     let corpus = Corpus::of(STORES);
