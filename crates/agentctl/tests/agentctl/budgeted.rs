@@ -12,10 +12,14 @@ impl Driven<'_> {
         self.stage.sandbox.run(&[&agentctl, "daemon", "run"]).spawn()
     }
 
-    /// Launches one that calls two tools, and then waits for the gate: it has answered twice by then.
+    /// Launches one that calls two tools, and then waits for the gate: it has answered twice by then. The first tool ends
+    /// when the launch has answered: the daemon may otherwise stop the session before.
     fn works_on(&self, gate: &Gate, more: &[&str]) -> Value {
-        let prompt = format!("MOCK:tool echo one\nMOCK:tool echo two\n{}", gate.until());
-        self.launch(&prompt, &[&["--permission", "full"], more].concat())
+        let begin = self.stage.sandbox.gate("begin");
+        let prompt = format!("MOCK:tool {}\nMOCK:tool echo two\n{}", begin.tool(), gate.until());
+        let launched = self.launch(&prompt, &[&["--permission", "full"], more].concat());
+        begin.open();
+        launched
     }
 
     /// Its budget, once something of it was crossed.
