@@ -55,23 +55,22 @@ impl Stage {
         (terminal, id)
     }
 
-    /// Sends a line. An Enter that 0.61 gets while it still draws its last answer does nothing: it is
+    /// Sends a line, and waits until the model is asked. An Enter that 0.61 gets while it still draws does nothing: it is
     /// pressed again, unhurriedly, as long as the line stands in the input.
     fn gemini_send(&self, terminal: &Terminal<'_>, line: &str) {
+        let asked = || self.sandbox.model().requests().len();
+        let before = asked();
         terminal.shows("Type your message");
         terminal.send(line);
         let mut pressed = Instant::now();
         self.sandbox.wait_for("line that was taken", LIMIT, || {
             let screen = terminal.screen();
             let input = screen.rsplit("────").next().unwrap_or_default();
-            if !input.contains("> MOCK:") {
-                return Some(());
-            }
-            if pressed.elapsed() > Duration::from_secs(2) {
+            if input.contains(" MOCK:") && pressed.elapsed() > Duration::from_secs(2) {
                 terminal.press(&["Enter"]);
                 pressed = Instant::now();
             }
-            None
+            (asked() > before).then_some(())
         });
     }
 

@@ -95,12 +95,12 @@ fn a_refused_prompt_leaves_it_idle_and_its_end_failed() {
 fn what_cannot_be_told_apart_stays_without_a_name() {
     let stage = Stage::new();
     let (one, first) = stage.gemini_chat(&[]);
-    one.send("MOCK:text one");
+    stage.gemini_send(&one, "MOCK:text one");
     let said = json!({"state": "idle", "live": true, "last": "one"});
     let idle = stage.becomes(&first, &["idle", "working"], &said);
     let pid = is_worker(&idle);
     let (two, _) = stage.gemini_chat(&[]);
-    two.send("MOCK:text two");
+    stage.gemini_send(&two, "MOCK:text two");
     stage.asked("text two");
     let second = stage
         .sandbox
