@@ -65,7 +65,7 @@ pub enum Body<'a> {
 /// What a visitor answers: go on, or that is enough.
 pub type Flow = ControlFlow<()>;
 
-/// Goes on until that.
+/// What a visitor answers who goes on until that was enough.
 pub fn until(enough: bool) -> Flow {
     match enough {
         true => Flow::Break(()),
@@ -90,18 +90,19 @@ pub fn head(
 /// Visits lines from the end to the beginning until one was enough, or until they are too many for one turn. A visitor says
 /// nothing until it knows what it must: where that is too far back, it is told as an error.
 pub fn recent(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Option<Flow>) -> io::Result<()> {
-    let (size, mut left, mut known) = (file.size(), MOST, false);
-    let mut goes_on = true;
-    back(file, &mut |line| {
-        goes_on = left > 0 && size - line.at <= FARTHEST;
+    let floor = file.size().saturating_sub(FARTHEST);
+    let (mut left, mut known, mut goes_on) = (MOST, false, true);
+    let all = back_to(file, floor, &mut |line| {
+        goes_on = left > 0 && line.at >= floor;
         if !goes_on {
             return Flow::Break(());
         }
         left -= 1;
         let told = visit(line);
-        known = told.is_some();
+        known |= told.is_some();
         told.unwrap_or(Flow::Continue(()))
     })?;
+    goes_on &= all == Walked::Seen;
     match goes_on || known {
         true => Ok(()),
         false => Err(io::Error::other(format!(
@@ -113,13 +114,31 @@ pub fn recent(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Option<Flow>)
 
 /// Visits lines from the end to the beginning. What follows the last newline counts as a line.
 pub fn back(file: &dyn Bytes, visit: &mut dyn FnMut(Line<'_>) -> Flow) -> io::Result<()> {
+    back_to(file, 0, visit).map(|_| ())
+}
+
+/// How a walk to the beginning ended.
+#[derive(PartialEq)]
+enum Walked {
+    /// There was no more to see, or enough was seen.
+    Seen,
+    /// What is farther back was not read.
+    TooFar,
+}
+
+/// The same, and what stands before this place is not read.
+fn back_to(
+    file: &dyn Bytes,
+    floor: u64,
+    visit: &mut dyn FnMut(Line<'_>) -> Flow,
+) -> io::Result<Walked> {
     // What was cut shorter since it was opened has no lines, as below.
     if let Some(held) = file.held().filter(|held| held.len() as u64 == file.size()) {
         back_within(held, visit);
-        return Ok(());
+        return Ok(Walked::Seen);
     }
     let mut room = Room::take();
-    walk_back(file, &mut room.0, visit)
+    walk_back(file, floor, &mut room.0, visit)
 }
 
 fn back_within(mut lines: &[u8], visit: &mut dyn FnMut(Line<'_>) -> Flow) {
@@ -137,9 +156,10 @@ fn back_within(mut lines: &[u8], visit: &mut dyn FnMut(Line<'_>) -> Flow) {
 /// What is held stands at the end of the room, so that what comes before it is read to its place.
 fn walk_back(
     file: &dyn Bytes,
+    floor: u64,
     room: &mut Vec<u8>,
     visit: &mut dyn FnMut(Line<'_>) -> Flow,
-) -> io::Result<()> {
+) -> io::Result<Walked> {
     let mut base = file.size(); // where in the file what is held begins
     let (mut from, mut to) = (room.len(), room.len());
     let mut unseen = 0; // bytes at the beginning of what is held that may have a newline
@@ -153,14 +173,14 @@ fn walk_back(
             let Some(cut) = memrchr(b'\n', &room[from..from + unseen]) else { break };
             let at = base + cut as u64 + 1;
             if hand(at, &room[from + cut + 1..to], visit).is_break() {
-                return Ok(());
+                return Ok(Walked::Seen);
             }
             (unseen, to) = (cut, from + cut);
         }
         unseen = 0;
         if base == 0 {
             let _ = hand(0, &room[from..to], visit);
-            return Ok(());
+            return Ok(Walked::Seen);
         }
         if to - from > LIMIT {
             let end = base + (to - from) as u64;
@@ -169,15 +189,18 @@ fn walk_back(
             (from, to) = (room.len(), room.len());
             base = newline.unwrap_or(0);
             if visit(Line { at, body: Body::Huge(end - at) }).is_break() || newline.is_none() {
-                return Ok(());
+                return Ok(Walked::Seen);
             }
             continue;
+        }
+        if base < floor {
+            return Ok(Walked::TooFar);
         }
         let size = usize::try_from(base).map_or(step, |base| base.min(step));
         (from, to) = settled_at_end(room, from..to, size);
         let read = fill(file, &mut room[from - size..from], base - size as u64)?;
         if read < size {
-            return Ok(()); // cut shorter while we read: what was seen is what there is
+            return Ok(Walked::Seen); // cut shorter while we read: what was seen is what there is
         }
         (base, from, unseen) = (base - size as u64, from - size, size);
         let near = file.size().saturating_sub(base) < NEAR;

@@ -1,5 +1,5 @@
 //! What was counted over the lines of a file, kept with where it ended: a file that did not change is not
-//! opened, and one that only grew is read from there.
+//! opened, and a long one that only grew is read from there.
 //!
 //! Whether it only grew is told by its identity and by what stands at its beginning and before that place. See
 //! `docs/decisions/0011-record-cache.md`.

@@ -120,6 +120,7 @@ impl Stage {
     /// a moment before the first line of one, to what names its process.
     pub(crate) fn becomes(&self, id: &str, through: &[&str], expected: &Value) -> Value {
         let what = format!("session {id} with {expected:#}");
+        let mut seen = false;
         self.sandbox.wait_for(&what, LIMIT, || {
             let all = self.list(&["--all"]);
             let found: Vec<&Value> = all.iter().filter(|one| one["id"] == id).collect();
@@ -127,8 +128,10 @@ impl Stage {
             let state = found.first()?["state"].as_str().expect("a session has a state");
             let fits = fits(found[0], expected);
             let reason = found[0]["reason"].as_str().unwrap_or_default();
+            let unnamed = found[0]["agent"] == "claude-code" && !seen;
             let late = reason == "written to while processes were read"
-                || reason.starts_with("may be held by pid ");
+                || (unnamed && reason.starts_with("may be held by pid "));
+            seen |= !late;
             assert!(
                 fits || late || through.contains(&state),
                 "wanted {expected:#}, not {:#}",

@@ -12,7 +12,7 @@ pub(super) use words::{Word, Words};
 
 use crate::{
     host::Bytes,
-    lines::{self, Body, Flow, Line, Span},
+    lines::{self, Body, Line, Span},
 };
 use jiff::Timestamp;
 use serde::de::{
@@ -198,10 +198,7 @@ pub(super) fn first<T>(file: &dyn Bytes, ask: impl Fn(&Value) -> Option<T>) -> O
         if let Body::Whole(bytes) = line.body {
             answer = ask(&object(bytes));
         }
-        match answer {
-            Some(_) => Flow::Break(()),
-            None => Flow::Continue(()),
-        }
+        lines::until(answer.is_some())
     })
     .ok()?;
     answer
@@ -384,6 +381,8 @@ mod tests {
         let line = format!(r#"{{"x":{deep},"a":1,"a":null,"b":{{"c":"yes","d":{deep}}},"a":[1]}}"#);
         assert_eq!(picked(line.as_bytes(), PICKS), json!({"a": null, "b": {"c": "yes"}}));
         assert_eq!(picked(&b"{\"a\":"[..], PICKS), Value::Null);
+        let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(70_000));
+        assert_eq!(picked(long.as_bytes(), PICKS)["a"].as_str().map(str::len), Some(64 << 10));
     }
 
     #[test]

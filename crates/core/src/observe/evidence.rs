@@ -448,9 +448,11 @@ impl Survey<'_> {
         suspects.chain(asked.map(|one| one.suspected_for(Ground::Wrote))).collect()
     }
 
-    /// Its record was removed since it was listed, and no process is known to want it: there is no such session any more.
+    /// Its record was removed since it was listed, no process is known to want it, and no receipt of ours tells how it
+    /// ended: there is no such session any more.
     pub fn is_removed(&self, candidate: &Candidate) -> bool {
-        let is_wanted = candidate.is_held() || candidate.hidden.is_some();
+        let is_wanted =
+            candidate.is_held() || candidate.hidden.is_some() || self.stopped(candidate).is_some();
         !is_wanted && candidate.stub.as_ref().is_some_and(|stub| !self.is_there(&stub.path))
     }
 

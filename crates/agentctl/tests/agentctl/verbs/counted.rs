@@ -33,6 +33,19 @@ fn counting(corpus: &Corpus) -> Vec<(PathBuf, String)> {
     found.filter_map(of).collect()
 }
 
+/// Makes one transcript of each store long enough for its count to be gone on from.
+fn lengthen(corpus: &Corpus) {
+    let filler = format!("{{\"type\":\"filler\",\"text\":\"{}\"}}\n", "word ".repeat(4000));
+    let long = filler.repeat((1 << 20) / filler.len() + 1);
+    let all = counting(corpus);
+    for store in STORES.iter().map(|store| corpus.home.path(store)) {
+        let (path, _) = all.iter().find(|(path, _)| path.starts_with(&store)).expect("one counts");
+        let text = String::from_utf8_lossy(&fs::read(path).expect("a transcript")).into_owned();
+        let (first, rest) = text.split_once('\n').expect("a line");
+        fs::write(path, format!("{first}\n{long}{rest}")).expect("room");
+    }
+}
+
 /// The same message under another id.
 fn another(line: &str, id: &str) -> String {
     let mut value: Value = serde_json::from_str(line).expect("a line");
@@ -61,6 +74,7 @@ fn cold_and_warm_counts_are_the_same_bytes() {
 #[test]
 fn transcripts_that_grew_are_counted_as_if_read_whole() {
     let corpus = Corpus::of(STORES);
+    lengthen(&corpus);
     let before = corpus.settled(USAGE);
     let all = counting(&corpus);
     let every = |text: &dyn Fn(&str) -> String| {
@@ -83,6 +97,7 @@ fn transcripts_that_grew_are_counted_as_if_read_whole() {
 #[test]
 fn transcripts_that_were_written_anew_are_counted_anew() {
     let corpus = Corpus::of(STORES);
+    lengthen(&corpus);
     let before = corpus.settled(USAGE);
     let all = counting(&corpus);
     let texts: Vec<Vec<u8>> =

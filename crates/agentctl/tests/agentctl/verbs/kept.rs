@@ -1,12 +1,13 @@
 //! Records that were kept from an earlier command: whatever becomes of them, answers stay the same.
 
-use super::corpus::{Corpus, KEPT, many, may_keep, reword, same, sessions};
+use super::corpus::{Corpus, KEPT, append, many, may_keep, reword, same, sessions};
 use crate::home::{
     ALL, Home,
     lines::{id, prompt, reply},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
+    collections::HashMap,
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
@@ -19,7 +20,7 @@ const STORES: &[&str] = &[".claude/projects", ".codex/sessions"];
 fn spoken(home: &Home) -> (PathBuf, String) {
     let answer = home.run(ALL).json();
     let sessions = answer["sessions"].as_array().expect("sessions").iter();
-    let of = |one: &&serde_json::Value| {
+    let of = |one: &&Value| {
         let text = |key: &str| one[key].as_str().map(str::to_owned);
         let (path, prompt) = (PathBuf::from(text("source")?), text("prompt")?);
         let plain = prompt.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b' ');
@@ -282,9 +283,8 @@ fn what_was_kept_is_what_is_told() {
     let planted = corpus.home.run(ALL);
     same(&before, &corpus.cold(ALL));
     for (agent, all) in sessions(&planted) {
-        let is_planted = |one: &&serde_json::Value| {
-            one["prompt"].as_str().is_some_and(|prompt| prompt.starts_with('#'))
-        };
+        let is_planted =
+            |one: &&Value| one["prompt"].as_str().is_some_and(|prompt| prompt.starts_with('#'));
         let count = all.values().filter(is_planted).count();
         assert!(count >= 20, "{agent}: {count} of {}", all.len());
     }
@@ -314,4 +314,36 @@ fn readers_are_named_by_all_that_reads() {
     for settings in ["Cargo.toml", "../core/Cargo.toml", "../../Cargo.toml", "../../Cargo.lock"] {
         assert!(is_named(settings), "{settings}");
     }
+}
+
+#[test]
+fn a_turn_that_is_too_far_back_is_unknown_and_told() {
+    let stores = [
+        ".claude/projects",
+        ".codex/sessions",
+        ".pi/agent/sessions",
+        ".gemini/tmp",
+        ".copilot/session-state",
+    ];
+    let corpus = Corpus::of(&stores);
+    let before = sources(&corpus);
+    let ended = |path: &PathBuf| before.get(path).is_some_and(|one| one["state"] != "unknown");
+    let first = |store: &&str| corpus.transcripts(store).into_iter().find(ended);
+    let all: Vec<PathBuf> = stores.iter().filter_map(first).collect();
+    assert_eq!(all.len(), stores.len());
+    all.iter().for_each(|path| append(path, &"{}\n".repeat((1 << 18) + 1)));
+    let after = sources(&corpus);
+    for path in all {
+        let why =
+            "cannot read its record: its last 262144 lines, or 256 MiB, tell nothing of a turn";
+        assert_eq!(after[&path]["reason"], why, "{}", path.display());
+    }
+}
+
+/// All sessions by their files.
+fn sources(corpus: &Corpus) -> HashMap<PathBuf, Value> {
+    let answer = corpus.home.run(&["list", "--since", "all", "--json"]).json();
+    let all = answer["sessions"].as_array().expect("sessions").iter();
+    let path = |one: &Value| one["source"].as_str().map(PathBuf::from);
+    all.filter_map(|one| Some((path(one)?, one.clone()))).collect()
 }

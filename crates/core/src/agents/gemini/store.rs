@@ -115,7 +115,8 @@ fn stub(host: &dyn Host, path: &Path) -> io::Result<(u64, Stub)> {
         }
         None => return Err(io::ErrorKind::NotFound.into()), // being made: nothing is there yet
     };
-    let updated = written(&*file)?.unwrap_or(stat.modified);
+    // Whoever reads it says why it cannot be read.
+    let updated = written(&*file).unwrap_or_default().unwrap_or(stat.modified);
     let (path, touched, size) = (path.to_owned(), stat.touched, file.size());
     Ok((size, Stub { id, path, updated, touched, title: None, stat: Some(stat) }))
 }

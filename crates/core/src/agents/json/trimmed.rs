@@ -8,6 +8,8 @@ use std::io::{self, Read};
 const LONGEST: usize = 64 << 10;
 /// How many nests are left of those in each other: more than any field is in that is picked.
 const DEEPEST: u64 = 128;
+/// No character is written longer: two escapes.
+const CHARACTER: usize = 12;
 
 /// Such a stream.
 pub(super) struct Trimmed<R> {
@@ -25,6 +27,8 @@ struct Text {
     /// The rest of it goes.
     is_cut: bool,
     escape: Escape,
+    /// An escape has just ended that is one half of a character.
+    is_half: bool,
 }
 
 /// What of an escape comes next.
@@ -33,7 +37,8 @@ enum Escape {
     #[default]
     Nothing,
     Letter,
-    Digits(u8),
+    /// How many digits came, and what they make.
+    Digits(u8, u32),
 }
 
 impl<R> Trimmed<R> {
@@ -94,17 +99,33 @@ impl<R> Trimmed<R> {
 impl Text {
     /// Passes a byte of it. It is cut before a character, not within.
     fn keeps(&mut self, byte: u8) -> bool {
-        let is_within = self.escape != Escape::Nothing || byte & 0b1100_0000 == 0b1000_0000;
-        self.is_cut |= self.length >= LONGEST && !is_within;
+        let is_within = self.escape != Escape::Nothing
+            || byte & 0b1100_0000 == 0b1000_0000
+            || (self.is_half && byte == b'\\');
+        let is_sound = self.length < LONGEST + CHARACTER;
+        self.is_cut |= self.length >= LONGEST && !(is_within && is_sound);
         self.length += 1;
+        self.is_half = false;
         self.escape = match (self.escape, byte) {
             (Escape::Nothing, b'\\') => Escape::Letter,
-            (Escape::Letter, b'u') => Escape::Digits(4),
-            (Escape::Digits(left @ 2..), _) => Escape::Digits(left - 1),
-            (Escape::Nothing | Escape::Letter | Escape::Digits(_), _) => Escape::Nothing,
+            (Escape::Letter, b'u') => Escape::Digits(0, 0),
+            (Escape::Digits(came, code), _) => self.digit(came + 1, code << 4 | hex(byte)),
+            (Escape::Nothing | Escape::Letter, _) => Escape::Nothing,
         };
         !self.is_cut
     }
+
+    fn digit(&mut self, came: u8, code: u32) -> Escape {
+        if came < 4 {
+            return Escape::Digits(came, code);
+        }
+        self.is_half = (0xd800..0xdc00).contains(&code);
+        Escape::Nothing
+    }
+}
+
+fn hex(digit: u8) -> u32 {
+    char::from(digit).to_digit(16).unwrap_or_default()
 }
 
 impl<R: Read> Read for Trimmed<R> {
@@ -124,6 +145,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde::de::IgnoredAny;
+    use serde_json::Value;
 
     /// What is left where the stream comes in steps of this many bytes.
     fn trimmed(line: &[u8], step: usize) -> Vec<u8> {
@@ -137,7 +159,7 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_before_a_character() {
-        for one in ["x", "é", "😀", r"\n", r#"\""#, r"\\", r"\u00e9"] {
+        for one in ["x", "é", "😀", r"\n", r#"\""#, r"\\", r"\u00e9", r"\uD83d\ude00"] {
             for shift in 0..one.len() {
                 let before = "x".repeat(shift);
                 let line = format!(r#"{{"{before}{}":["{before}{}"]}}"#, one.repeat(70_000), one);
@@ -146,7 +168,17 @@ mod tests {
                 let name = &line[2..2 + long];
                 let expected = format!(r#"{{"{name}":["{before}{one}"]}}"#);
                 assert!(left == expected.as_bytes(), "{one} {shift}");
+                assert!(serde_json::from_slice::<Value>(&left).is_ok(), "{one} {shift}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_cut_too() {
+        for one in [&b"\x80"[..], br"\ud83d"] {
+            let line = [b"[\"", &*one.repeat(70_000), b"\"]"].concat();
+            let left = trimmed(&line, 1000).len();
+            assert!((LONGEST..LONGEST + 2 * CHARACTER).contains(&left), "{left}");
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
     control::plain,
     evidence::Record,
     host::{Cell, Host, Showing, Shown, Stat, Tables},
-    lines::Flow,
+    lines::{self, Flow},
     proof::Source,
 };
 use jiff::Timestamp;
@@ -302,7 +302,7 @@ fn page(
             }
             _ => {}
         }
-        if left > 0 { Flow::Continue(()) } else { Flow::Break(()) }
+        lines::until(left <= 0)
     })?;
     match is_numbered || shown == Showing::Torn {
         true => Ok((shown, seen.count == all || left <= 0)),

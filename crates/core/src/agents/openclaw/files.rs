@@ -6,7 +6,7 @@ use crate::{
     agents::{files::is_id, json},
     evidence::Record,
     host::{self, Host},
-    lines::{self, Body, Flow},
+    lines::{self, Body},
     proof::Source,
 };
 use jiff::Timestamp;
@@ -161,7 +161,7 @@ fn transcript(host: &dyn Host, path: &Path, depth: Depth) -> io::Result<Transcri
         add(&line);
         end = line.at;
         left -= 1;
-        if left == 0 { Flow::Break(()) } else { Flow::Continue(()) }
+        lines::until(left == 0)
     })?;
     let mut newest = Vec::new();
     if left == 0 {
@@ -170,7 +170,7 @@ fn transcript(host: &dyn Host, path: &Path, depth: Depth) -> io::Result<Transcri
             if let (true, Body::Whole(bytes)) = (more, &line.body) {
                 newest.push((line.at, bytes.to_vec()));
             }
-            if more { Flow::Continue(()) } else { Flow::Break(()) }
+            lines::until(!more)
         })?;
     }
     for (at, bytes) in newest.iter().rev() {

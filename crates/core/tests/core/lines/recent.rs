@@ -4,7 +4,10 @@ use agentctl_core::{
     host::Bytes,
     lines::{Flow, recent, until},
 };
-use std::io;
+use std::{
+    io,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 /// As many lines as are looked at.
 const MOST: usize = 1 << 18;
@@ -50,7 +53,37 @@ fn a_turn_is_not_looked_for_behind_more_lines_than_one_has() {
     assert_eq!(recent(&lines(7), &mut |_| None::<Flow>).map_err(|why| why.to_string()), Ok(()));
 
     assert_eq!(visited(&Long(256 << 20), 0, 1), (512, Ok(())));
+    assert_eq!(visited(&Long((256 << 20) + 1), 1, 1), (512, Ok(())));
     assert_eq!(visited(&Long((256 << 20) + (1 << 19)), 0, 1), (512, Err(why)));
+}
+
+/// Newlines, and how many of them were read.
+struct Empty {
+    size: u64,
+    read: AtomicU64,
+}
+
+impl Bytes for Empty {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, buf: &mut [u8], _: u64) -> io::Result<usize> {
+        buf.fill(b'\n');
+        self.read.fetch_add(buf.len() as u64, Ordering::Relaxed);
+        Ok(buf.len())
+    }
+}
+
+#[test]
+fn newlines_are_not_read_without_end() {
+    let farthest = 256 << 20;
+    for (size, is_told) in [(farthest, true), (farthest + (4 << 20), false)] {
+        let file = Empty { size, read: AtomicU64::new(0) };
+        assert_eq!(recent(&file, &mut |_| None::<Flow>).is_ok(), is_told);
+        let read = file.read.into_inner();
+        assert!(read <= farthest + (2 << 20), "{read}");
+    }
 }
 
 #[test]

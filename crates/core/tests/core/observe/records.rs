@@ -2,7 +2,7 @@
 
 use crate::{
     play::{Play, play, read, record, stub},
-    world::{Machine, STORE, at, key, launch, machine, runs},
+    world::{Machine, STORE, at, key, launch, machine, runs, stop},
 };
 use agentctl_core::{
     agent::{About, Claim, Claims, Depth, Trail},
@@ -55,7 +55,7 @@ fn a_record_that_cannot_be_read_says_whether_its_file_can() {
 }
 
 #[test]
-fn what_was_removed_since_it_was_listed_is_no_session_unless_a_process_has_it() {
+fn what_was_removed_since_it_was_listed_is_no_session_unless_somebody_knows_of_it() {
     let removed = |play: &Play, machine: &Machine| {
         let survey = play.survey(machine, History::All);
         let of_a = |one: &&Candidate| one.id.as_deref() == Some("a");
@@ -67,6 +67,9 @@ fn what_was_removed_since_it_was_listed_is_no_session_unless_a_process_has_it() 
     there.file(&format!("{STORE}/a"), b"{");
     assert_eq!(removed(&play, &agent()), Some(true));
     assert_eq!(removed(&play, &there), Some(false));
+    let mut stopped = agent();
+    stopped.stops = vec![stop("a", key(8, 100), 150)];
+    assert_eq!(removed(&play, &stopped), Some(false));
     assert_eq!(removed(&claimed(play, About::default()), &agent()), Some(false));
 }
 
