@@ -17,7 +17,7 @@ use crate::{
 };
 use jiff::Timestamp;
 use serde_json::Value;
-use std::{collections::HashSet, io, sync::LazyLock};
+use std::{collections::HashSet, io};
 
 /// How many lines the beginning is searched for the first prompt.
 const HEAD: usize = 60;
@@ -116,7 +116,7 @@ fn begin(record: &mut Record, event: &Value) {
 }
 
 /// Without it a line counts nothing.
-static RECORD: LazyLock<Word> = LazyLock::new(|| Word::new("\"session.usage_record\""));
+static RECORD: Word = Word::new("\"session.usage_record\"");
 
 /// Every call of a model, sub-agents' too. Copilot's input counts what came from the cache, ours does
 /// not (decision 0003).

@@ -14,7 +14,7 @@ use crate::{
     sheet::Sheet,
     tally::{Count, Family, Messages, Reader, Tally, Writer},
 };
-use std::{io, sync::LazyLock};
+use std::io;
 
 static COUNTED: &[Pick] = &[
     Pick::Field("id"),
@@ -30,7 +30,7 @@ static COUNTED: &[Pick] = &[
 ];
 
 /// Without it a line counts nothing.
-static TOKENS: LazyLock<Word> = LazyLock::new(|| Word::new("\"tokens\""));
+static TOKENS: Word = Word::new("\"tokens\"");
 
 /// Messages of a chat.
 #[derive(Default)]

@@ -6,7 +6,8 @@
 mod marks;
 
 use super::{From, Part, Pick, Picked};
-use marks::Marks;
+use marks::{Marked, Marks};
+use memchr::memchr;
 use serde_json::Value;
 use std::ops::Range;
 
@@ -19,26 +20,27 @@ const DIGITS: usize = 18;
 
 /// The picked fields of an object, and what stands behind it.
 pub(super) fn skim<'l>(line: &'l [u8], picks: &'static [Pick]) -> Option<(Part<'l>, &'l [u8])> {
-    let mut skim = Skim::of(line)?;
+    let marked = Marked::of(line);
+    let mut skim = Skim::of(line, marked.marks())?;
     let object = skim.object(picks)?;
     Some((object, line.get(skim.at..)?))
 }
 
 /// A walk over a line.
 #[derive(Clone)]
-struct Skim<'l> {
+struct Skim<'l, 'm> {
     line: &'l [u8],
     at: usize,
     /// Those from there on. Outside of texts there are none but the quotes that begin one: what else is met there is
     /// refused.
-    marks: Marks,
+    marks: Marks<'m>,
 }
 
 /// What is inlined here is called for every few bytes.
-impl<'l> Skim<'l> {
+impl<'l, 'm> Skim<'l, 'm> {
     /// From behind the brace on that an object begins with.
-    fn of(line: &'l [u8]) -> Option<Self> {
-        let mut skim = Self { line, at: 0, marks: Marks::of(line) };
+    fn of(line: &'l [u8], marks: Marks<'m>) -> Option<Self> {
+        let mut skim = Self { line, at: 0, marks };
         (skim.next()? == b'{').then_some(skim)
     }
 
@@ -83,8 +85,12 @@ impl<'l> Skim<'l> {
             (b'{' | b'[', _) => self.pass_nest(byte)?,
             (b'"', _) => {
                 let (text, is_plain) = self.text()?;
+                let text = str::from_utf8(self.line.get(text)?).ok()?;
                 if is_plain {
-                    return Some(Part::Text(str::from_utf8(self.line.get(text)?).ok()?));
+                    return Some(Part::Text(text));
+                }
+                if let Some(text) = unescaped(text) {
+                    return Some(Part::Other(text.into()));
                 }
             }
             _ => self.pass_leaf(byte)?,
@@ -191,12 +197,12 @@ impl<'l> Skim<'l> {
     #[inline(always)]
     fn text(&mut self) -> Option<(Range<usize>, bool)> {
         let (from, mut is_plain) = (self.at, true);
-        let begin = self.marks.next(self.line)?;
+        let begin = self.marks.next()?;
         debug_assert_eq!(begin + 1, from, "no other mark is outside of texts");
-        let mut at = self.marks.next(self.line)?;
+        let mut at = self.marks.next()?;
         while *self.line.get(at)? != b'"' {
             self.pass_escape(at)?;
-            at = self.marks.next(self.line)?;
+            at = self.marks.next()?;
             is_plain = false;
         }
         self.at = at + 1;
@@ -208,7 +214,7 @@ impl<'l> Skim<'l> {
     fn pass_escape(&mut self, at: usize) -> Option<()> {
         let [b'\\', byte, digits @ ..] = self.line.get(at..)? else { return None };
         if matches!(byte, b'"' | b'\\') {
-            self.marks.next(self.line)?;
+            self.marks.next()?;
         } else if !matches!(byte, b'/' | b'b' | b'f' | b'n' | b'r' | b't') {
             (*byte == b'u' && is_hex(digits.get(..4)?)).then_some(())?;
         }
@@ -279,6 +285,27 @@ impl Nests {
     fn close(self) -> u8 {
         if self.is_in_object() { b'}' } else { b']' }
     }
+}
+
+/// A text whose escapes are a letter each, in room that is large enough from the first: serde_json's grows with the text. None
+/// of one with others, which were seen to be sound.
+fn unescaped(text: &str) -> Option<String> {
+    let (mut told, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+        told.push_str(&rest[..at]);
+        told.push(match rest.as_bytes().get(at + 1)? {
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            sign @ (b'"' | b'\\' | b'/') => char::from(*sign),
+            _ => return None,
+        });
+        rest = &rest[at + 2..];
+    }
+    told.push_str(rest);
+    Some(told)
 }
 
 /// A number of a few digits, and of nothing else.

@@ -4,56 +4,115 @@ use crate::{
     host::Bytes,
     lines::{Body, Line, Span},
 };
-use memchr::memmem::Finder;
+use fearless_simd::{Level, dispatch, prelude::*, u8x64};
 use std::io::Read;
 
 /// How much of a long line is looked at at once.
 const PIECE: usize = 128 << 10;
-/// How much is searched for a word, and then for letters that are written as escapes, while the processor still has it at hand.
-const BLOCK: usize = 16 << 10;
+/// How many places are looked at at once.
+const BLOCK: usize = 64;
+/// A block, and the byte behind its last place.
+const WIDE: usize = BLOCK + 1;
 /// No word that is looked for is longer, with its quotes.
 const LONGEST_WORD: usize = 32;
 
-/// Tells lines that may hold a word between quotes from those that cannot, at the speed of the memory.
-pub(in crate::agents) struct Word {
-    plain: Finder<'static>,
-    escape: Finder<'static>,
-}
+/// Tells lines that may hold any of some words between quotes from those that cannot, at the speed of the memory.
+pub(in crate::agents) struct Words<const COUNT: usize>([&'static [u8]; COUNT]);
+
+/// One of them.
+pub(in crate::agents) type Word = Words<1>;
 
 impl Word {
     /// The word with its quotes.
-    pub(in crate::agents) fn new(quoted: &'static str) -> Self {
-        assert!(quoted.len() <= LONGEST_WORD, "it would be missed where it stands across");
-        Self { plain: Finder::new(quoted), escape: Finder::new("\\u00") }
+    pub(in crate::agents) const fn new(quoted: &'static str) -> Self {
+        Self::any([quoted])
+    }
+}
+
+impl<const COUNT: usize> Words<COUNT> {
+    /// The words with their quotes.
+    pub(in crate::agents) const fn any(quoted: [&'static str; COUNT]) -> Self {
+        let mut words: [&[u8]; COUNT] = [&[]; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            words[at] = quoted[at].as_bytes();
+            let (least, most) = (words[at].len() > 1, words[at].len() <= LONGEST_WORD);
+            assert!(least && most, "it would be missed where it stands across");
+            at += 1;
+        }
+        Self(words)
     }
 
-    /// A line may hold it: as it is, or with letters of it written as escapes, as no agent does.
+    /// A line may hold one: as it is, or with letters of it written as escapes, as no agent does.
     pub(in crate::agents) fn may_be_in(&self, file: &dyn Bytes, line: &Line<'_>) -> bool {
         match line.body {
-            Body::Whole(bytes) => self.is_in(bytes),
+            Body::Whole(bytes) => self.place(bytes).is_some(),
             Body::Huge(size) => self.may_be_within(Span::new(file, line.at, size)),
         }
     }
 
-    fn is_in(&self, bytes: &[u8]) -> bool {
-        self.place(bytes).is_some()
+    /// Where the first line is that may hold one: any place within.
+    pub(in crate::agents) fn place(&self, lines: &[u8]) -> Option<usize> {
+        self.place_by(Level::new(), lines)
     }
 
-    /// Where the first line is that may hold it: any place within.
-    pub(in crate::agents) fn place(&self, lines: &[u8]) -> Option<usize> {
-        let mut from = 0;
+    fn place_by(&self, processor: Level, lines: &[u8]) -> Option<usize> {
+        dispatch!(processor, simd => self.first(simd, lines))
+    }
+
+    /// All are looked for in one pass, by the two bytes that they begin with. Whatever is called from here is inlined: else
+    /// it is compiled for processors of any age.
+    #[inline(always)]
+    fn first<S: Simd>(&self, simd: S, text: &[u8]) -> Option<usize> {
+        let Some(last) = text.len().checked_sub(WIDE) else {
+            let mut block = [b' '; WIDE];
+            block[..text.len()].copy_from_slice(text);
+            return self.first_of(text, 0, self.begins(simd, &block));
+        };
+        let mut at = 0;
         loop {
-            let block = &lines[from..lines.len().min(from + BLOCK)];
-            let plain = self.plain.find(block);
-            let found = letter(&self.escape, &block[..plain.unwrap_or(block.len())]).or(plain);
-            if let Some(at) = found {
-                return Some(from + at);
+            let block = text[at..].first_chunk()?;
+            let begins = self.begins(simd, block);
+            if begins != 0
+                && let Some(place) = self.first_of(text, at, begins)
+            {
+                return Some(place);
             }
-            if from + block.len() == lines.len() {
-                return None;
+            if at == last {
+                return None; // with the byte behind it nothing begins
             }
-            from += BLOCK - LONGEST_WORD; // a word may stand across
+            at = last.min(at + BLOCK); // a few places are looked at again, and found to be none again
         }
+    }
+
+    /// A bit for each place where one, or an escape, may begin.
+    #[inline(always)]
+    fn begins<S: Simd>(&self, simd: S, block: &[u8; WIDE]) -> u64 {
+        let (these, next) = (&block[..BLOCK], &block[WIDE - BLOCK..]);
+        let (these, next) = (u8x64::from_slice(simd, these), u8x64::from_slice(simd, next));
+        let mut begins = these.simd_eq(b'\\') & next.simd_eq(b'u');
+        let mut at = 0;
+        while at < COUNT {
+            begins |= these.simd_eq(self.0[at][0]) & next.simd_eq(self.0[at][1]);
+            at += 1;
+        }
+        begins.to_bitmask()
+    }
+
+    /// The first of these places at which one really is.
+    fn first_of(&self, text: &[u8], from: usize, mut begins: u64) -> Option<usize> {
+        while begins != 0 {
+            let at = from + begins.trailing_zeros() as usize;
+            begins &= begins - 1;
+            if self.is_at(&text[at..]) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn is_at(&self, text: &[u8]) -> bool {
+        self.0.iter().any(|word| text.starts_with(word)) || is_letter(text)
     }
 
     /// The same of a stream. Of what cannot be read its reader will say why.
@@ -66,7 +125,7 @@ impl Word {
                 Ok(read) => held + read,
                 Err(_) => return true,
             };
-            if self.is_in(&piece[..end]) {
+            if self.place(&piece[..end]).is_some() {
                 return true;
             }
             held = end.min(LONGEST_WORD);
@@ -75,40 +134,34 @@ impl Word {
     }
 }
 
-/// Where a letter is written as an escape, as no agent does. What finds `\u00` is made once.
-fn letter(escape: &Finder<'_>, text: &[u8]) -> Option<usize> {
-    let is_letter = |at: &usize| text.get(at + 4).is_some_and(|it| (b'2'..b'8').contains(it));
-    escape.find_iter(text).find(is_letter)
-}
-
-/// Several words, of which a line has any or none.
-pub(in crate::agents) struct Words {
-    plain: Vec<Finder<'static>>,
-    escape: Finder<'static>,
-}
-
-impl Words {
-    /// The words with their quotes.
-    pub(in crate::agents) fn new(quoted: &[&'static str]) -> Self {
-        let plain = quoted.iter().map(|word| Finder::new(*word)).collect();
-        Self { plain, escape: Finder::new("\\u00") }
-    }
-
-    /// A line may hold one of them: as it is, or with letters of it written as escapes, as no agent does.
-    pub(in crate::agents) fn may_be_in(&self, line: &[u8]) -> bool {
-        let is_in = |word: &Finder<'_>| word.find(line).is_some();
-        self.plain.iter().any(is_in) || letter(&self.escape, line).is_some()
-    }
+/// A letter that is written as an escape, as no agent does.
+fn is_letter(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"\\u00");
+    digits.and_then(<[u8]>::first).is_some_and(|digit| (b'2'..b'8').contains(digit))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_processor_finds_the_first_place(
+            text in "(x{0,70}|\"u|\"usage\"|\\\\u00|\\\\u0075|\\\\u001b|\\\\|u){0,12}",
+        ) {
+            let (word, text) = (Word::new("\"usage\""), text.as_bytes());
+            let first = (0..text.len()).find(|at| word.is_at(&text[*at..]));
+            for processor in [Level::baseline(), Level::new()] {
+                prop_assert_eq!(word.place_by(processor, text), first);
+            }
+        }
+    }
 
     #[test]
     fn words_are_found_however_they_are_written() {
-        let words = Words::new(&["\"usage\"", "\"model_change\""]);
-        let found = |line: &str| words.may_be_in(line.as_bytes());
+        let words = Words::any(["\"usage\"", "\"model_change\""]);
+        let found = |line: &str| words.place(line.as_bytes()).is_some();
         assert!(found(r#"{"usage":1}"#) && found(r#"{"type":"model_change"}"#));
         assert!(found(r#"{"\u0075sage":1}"#) && found(r#"{"type":"model\u005Fchange"}"#));
         assert!(!found(r#"{"text":"\"usage\" \u001b[1m model_change"}"#));
@@ -118,9 +171,10 @@ mod tests {
     #[test]
     fn a_word_is_found_wherever_it_stands_in_lines() {
         let word = Word::new("\"usage\"");
-        for at in (0..40).chain(BLOCK - 40..BLOCK + 2).chain(2 * BLOCK - 80..2 * BLOCK + 2) {
+        for at in 0..4 * BLOCK {
             for found in ["\"usage\"", "\\u0075sage"] {
-                let lines = [&b"x".repeat(at), found.as_bytes(), b"\\u001b", &b"y".repeat(BLOCK)];
+                let lines =
+                    [&b"x".repeat(at), found.as_bytes(), b"\\u001b", &b"y".repeat(at % 150)];
                 assert_eq!(word.place(&lines.concat()), Some(at), "{found}");
                 let cut = &lines.concat()[..at + 4];
                 assert_eq!(word.place(cut), None, "{found} at {at}");

@@ -10,15 +10,13 @@ use crate::{
     text,
 };
 use serde_json::Value;
-use std::sync::LazyLock;
 
 /// How many bytes of answers are held before the last of them is read.
 const HELD: usize = 256 << 10;
 
 /// An entry without any of these tells nothing but that a turn goes on.
-static TELLING: LazyLock<Words> = LazyLock::new(|| {
-    Words::new(&["\"usage\"", "\"assistant\"", "\"user\"", "\"session\"", "\"model_change\""])
-});
+static TELLING: Words<5> =
+    Words::any(["\"usage\"", "\"assistant\"", "\"user\"", "\"session\"", "\"model_change\""]);
 
 /// What the entries seen so far tell.
 pub(super) struct Counted<'s> {
@@ -39,7 +37,7 @@ impl<'s> Counted<'s> {
         if let Some(shown) = self.turn {
             return self.said.newer(&taken_apart(entry), shown.clone());
         }
-        if !TELLING.may_be_in(entry) {
+        if TELLING.place(entry).is_none() {
             return;
         }
         let Some(parts) = json::sound_parts(entry, COUNTED) else {

@@ -19,7 +19,7 @@ use crate::{
 };
 use jiff::Timestamp;
 use serde_json::Value;
-use std::{collections::HashMap, io, path::Path, sync::LazyLock};
+use std::{collections::HashMap, io, path::Path};
 
 /// How far back the end is searched for what is only nice to know.
 const TAIL: u64 = 256 << 10;
@@ -83,7 +83,7 @@ fn named(path: &Path) -> Option<&str> {
 }
 
 /// Without it a line counts nothing.
-static BILL: LazyLock<Word> = LazyLock::new(|| Word::new("\"usage\""));
+static BILL: Word = Word::new("\"usage\"");
 
 /// All that was billed: every entry of every branch.
 #[derive(Debug, Default)]
@@ -153,7 +153,7 @@ impl<'a> Tail<'a> {
 
     /// Once the turn is settled, and all else is known, only the session's name is worth parsing.
     fn is_dull(&self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        static NAME: LazyLock<Word> = LazyLock::new(|| Word::new("\"session_info\""));
+        static NAME: Word = Word::new("\"session_info\"");
         self.settled && self.knows() && !NAME.may_be_in(file, line)
     }
 

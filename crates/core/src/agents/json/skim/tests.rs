@@ -39,7 +39,7 @@ fn value() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
         (-1e9..1e9f64).prop_map(Value::from),
-        "[ -~é\"\\\\\n\u{1b}/]{0,40}".prop_map(Value::from),
+        "[ -~é\"\\\\\n\t\r\u{8}\u{c}\u{1b}/]{0,40}".prop_map(Value::from),
     ];
     leaf.prop_recursive(5, 60, 6, |inner| {
         prop_oneof![
@@ -230,7 +230,8 @@ fn numbers_are_those_of_serde_json() {
 #[test]
 fn a_text_ends_at_its_quote_wherever_that_stands() {
     for size in 0..200 {
-        for end in ["", "\\\"", "\\\\", "é", "\\u00e9"] {
+        for end in ["", "\\\"", "\\\\", "é", "\\u00e9", "\\b\\f\\n\\r\\t\\/", "\\n\\ud83d\\ude00"]
+        {
             let text = format!("\"{}{end}\"", "x".repeat(size));
             let line = format!("{{\"x\":{text},\"a\":{text}}}");
             let value: Value = serde_json::from_str(&text).expect("a text");
