@@ -193,12 +193,21 @@ pub trait Files {
     }
     /// Opens a regular file; anything else is an error, so that a FIFO cannot block us.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>>;
-    /// The same of one of which all will be read, and its ends more than once: more of it may be held.
-    fn open_whole(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
+    /// The same for whoever knows more of it.
+    fn open_as(&self, path: &Path, _: Opening) -> io::Result<Box<dyn Bytes>> {
         self.open(path)
     }
     /// The path without links, or as it is where it does not resolve.
     fn resolve(&self, path: &Path) -> PathBuf;
+}
+
+/// What is known of a file before it is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// All of it will be read, and its ends more than once: more of it may be held.
+    pub whole: bool,
+    /// It was a regular file when it was listed, and is not looked at again before.
+    pub listed: bool,
 }
 
 /// One process as the pass over the table saw it.

@@ -2,7 +2,7 @@
 
 use crate::{
     agent::{Depth, Stub},
-    host::{Bytes, Host, Stat},
+    host::{Bytes, Host, Kind, Opening, Stat},
 };
 use std::{cell::OnceCell, io, path::Path};
 
@@ -32,11 +32,10 @@ impl<'a> Sheet<'a> {
     /// What is in it. Where it cannot be opened, whoever asks next tries again.
     pub fn file(&self) -> io::Result<&dyn Bytes> {
         if self.file.get().is_none() {
-            let file = match self.depth {
-                Depth::Glance => self.host.open(self.path),
-                Depth::Whole => self.host.open_whole(self.path),
-            };
-            let _ = self.file.set(file?); // nobody else has set it meanwhile
+            let listed = self.stat.is_some_and(|stat| stat.kind == Kind::File);
+            let opening = Opening { whole: self.depth == Depth::Whole, listed };
+            let file = self.host.open_as(self.path, opening)?;
+            let _ = self.file.set(file); // nobody else has set it meanwhile
         }
         self.file.get().map(|file| &**file).ok_or_else(|| io::Error::other("it is not open"))
     }

@@ -1,12 +1,13 @@
 //! The file system as it is.
 
 use super::folder;
-use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
+use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Opening, Stat};
 use jiff::Timestamp;
 use rustix::{
     fd::{AsFd, BorrowedFd},
     fs::{AtFlags, CWD, FileType as Type, OFlags, fstat, readlinkat, statat},
     io::Errno,
+    path::Arg,
 };
 use std::{
     cell::Cell,
@@ -41,8 +42,7 @@ impl Files for Disk {
         let mut found = Vec::new();
         folder::each(dir, &mut |dir, name, kind| {
             let Some(entry) = entry(dir, name, kind)? else { return Ok(()) };
-            let look = || Ok(told(&statat(dir, name, AtFlags::empty())?));
-            let stat = is_asked(&entry).then(look);
+            let stat = is_asked(&entry).then(|| stat_at(dir, name));
             found.push(Inside { entry, stat });
             Ok(())
         })?;
@@ -61,11 +61,11 @@ impl Files for Disk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
-        Ok(Box::new(opened(path, SHORT)?))
+        self.open_as(path, Opening { whole: false, listed: false })
     }
 
-    fn open_whole(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
-        Ok(Box::new(opened(path, SHORT_IF_WHOLE)?))
+    fn open_as(&self, path: &Path, opening: Opening) -> io::Result<Box<dyn Bytes>> {
+        Ok(Box::new(opened(path, opening)?))
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {
@@ -73,16 +73,19 @@ impl Files for Disk {
     }
 }
 
-/// A regular file, which is held if it is no longer than this.
-fn opened(path: &Path, short: u64) -> io::Result<Opened> {
+/// A regular file, which is held if it is short.
+fn opened(path: &Path, Opening { whole, listed }: Opening) -> io::Result<Opened> {
     // Looked at before and after: even an open that does not block would wake the writer of a
     // FIFO, and what the path leads to may change in between.
-    regular(&fs::metadata(path)?)?;
+    if !listed {
+        regular(&fs::metadata(path)?)?;
+    }
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let found = file.metadata()?;
     regular(&found)?;
+    let short = if whole { SHORT_IF_WHOLE } else { SHORT };
     Ok(Opened { file, size: found.len(), short, whole: OnceLock::new() })
 }
 
@@ -117,6 +120,11 @@ impl<'a> Since<'a> {
         self.found.extend(entry(dir, name, kind)?.map(|entry| Inside { entry, stat }));
         Ok(())
     }
+}
+
+/// What a name in this folder leads to.
+pub(super) fn stat_at(dir: BorrowedFd<'_>, name: impl Arg) -> io::Result<Stat> {
+    Ok(told(&statat(dir, name, AtFlags::empty())?))
 }
 
 /// What is open there.

@@ -16,7 +16,7 @@ use agentctl_core::{
     evidence::Record,
     host::{
         Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, Looked, OpenFile,
-        Original, Servers, Showing, Shown, Spent, Stat, Table, Tables, Talk, Told, Use,
+        Opening, Original, Servers, Showing, Shown, Spent, Stat, Table, Tables, Talk, Told, Use,
     },
     ident::ProcKey,
     lines::Flow,
@@ -219,8 +219,8 @@ impl<K> Files for Machine<K> {
         self.files.open(path)
     }
 
-    fn open_whole(&self, path: &Path) -> io::Result<Box<dyn Bytes>> {
-        self.files.open_whole(path)
+    fn open_as(&self, path: &Path, opening: Opening) -> io::Result<Box<dyn Bytes>> {
+        self.files.open_as(path, opening)
     }
 
     fn resolve(&self, path: &Path) -> PathBuf {

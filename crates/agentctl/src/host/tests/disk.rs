@@ -1,7 +1,7 @@
 //! Files of every kind.
 
 use crate::host::{Disk, Machine, Patience};
-use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Stat};
+use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Opening, Stat};
 use jiff::Timestamp;
 use std::{
     collections::BTreeMap,
@@ -155,7 +155,7 @@ fn a_file_is_as_long_as_it_was_when_it_was_opened() {
     }
     // Of which all will be read, that is held too.
     fs::write(&path, "c".repeat(100_000)).expect("a file");
-    let whole = Disk.open_whole(&path).expect("a file");
+    let whole = Disk.open_as(&path, Opening { whole: true, listed: true }).expect("a file");
     assert_eq!(read(&*whole, 3, 1), "ccc");
     fs::write(&path, "xyz").expect("a shorter one");
     assert_eq!(whole.held(), Some("c".repeat(100_000).as_bytes()));
