@@ -1,13 +1,18 @@
 //! How a file of another program is opened, and how long that stays true.
 
+use crate::host::files::stat_at;
+use agentctl_core::host::{Kind, Stat};
+use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rustix::{
+    fd::{AsFd, OwnedFd},
+    fs::{CWD, Mode, OFlags, open},
+};
 use std::{
     ffi::OsString,
-    fs::{self, Metadata},
-    io,
-    os::unix::fs::MetadataExt,
+    fs, io,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 /// A writer that keeps the file to itself for longer makes the answer `unknown`, not late.
@@ -15,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Largest database that is copied to be read.
 const COPIED: u64 = 256 << 20;
 /// Coarser than any file system's clock: what was written this long ago would show if written again.
-const SETTLED: Duration = Duration::from_secs(2);
+const SETTLED: SignedDuration = SignedDuration::from_secs(2);
 
 /// An open database.
 #[derive(Debug)]
@@ -23,13 +28,15 @@ pub(super) struct Opened {
     connection: Connection,
     /// It sees what is written from now on. Otherwise it shows one moment, and knows no other.
     follows: bool,
+    place: Place,
     seen: Seen,
     lasting: bool,
 }
 
 impl Opened {
     pub(super) fn new(db: &Path) -> io::Result<Self> {
-        let seen = Seen::now(db)?;
+        let place = Place::of(db);
+        let seen = Seen::now(&place)?;
         // SQLite takes the log beside an empty file for what an earlier one left, and removes it, whoever reads. It is
         // its agent's, who still writes there.
         if seen.db.size == 0 && seen.log.is_some() {
@@ -43,7 +50,7 @@ impl Opened {
             (None, _, None) => (at(db, "immutable=1", OpenFlags::SQLITE_OPEN_READ_ONLY)?, false),
         };
         let lasting = follows || seen.is_settled();
-        Ok(Self { connection, follows, seen, lasting })
+        Ok(Self { connection, follows, place, seen, lasting })
     }
 
     pub(super) fn connection(&mut self) -> &mut Connection {
@@ -51,8 +58,8 @@ impl Opened {
     }
 
     /// It still shows what the files hold.
-    pub(super) fn is_current(&self, db: &Path) -> bool {
-        Seen::now(db).is_ok_and(|now| match self.follows {
+    pub(super) fn is_current(&self) -> bool {
+        Seen::now(&self.place).is_ok_and(|now| match self.follows {
             true => self.seen.is_same_file(&now),
             false => self.seen == now,
         })
@@ -64,36 +71,68 @@ impl Opened {
     }
 }
 
+/// Where a database is. Its folder is open, so that the way there is gone once: it is asked about after each question.
+#[derive(Debug)]
+struct Place {
+    /// None where it may not be read.
+    folder: Option<OwnedFd>,
+    /// In that folder, else the whole path.
+    name: OsString,
+}
+
+impl Place {
+    fn of(db: &Path) -> Self {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = db.parent().and_then(|dir| open(dir, flags, Mode::empty()).ok());
+        let name = folder.as_ref().and(db.file_name()).unwrap_or(db.as_os_str()).to_owned();
+        Self { folder, name }
+    }
+
+    /// What is there under its name with this ending. What cannot be looked at is not absent.
+    fn stat(&self, ending: &str) -> io::Result<Option<Stat>> {
+        let folder = self.folder.as_ref().map_or(CWD, |folder| folder.as_fd());
+        match stat_at(folder, &*beside(Path::new(&self.name), ending)) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// A file that has something in it.
+    fn filled(&self, ending: &str) -> io::Result<Option<Stat>> {
+        Ok(self.stat(ending)?.filter(|file| file.size > 0))
+    }
+}
+
 /// A database's files at one moment.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
-    db: Mark,
+    db: Stat,
     /// What is written first goes here, if there is anything.
-    log: Option<Mark>,
+    log: Option<Stat>,
     /// There is a log, and it has an index.
     is_indexed: bool,
     /// What was there before a change that is not complete.
-    journal: Option<Mark>,
+    journal: Option<Stat>,
 }
 
 impl Seen {
-    fn now(db: &Path) -> io::Result<Self> {
-        let file = fs::metadata(db)?;
-        if !file.is_file() {
+    fn now(place: &Place) -> io::Result<Self> {
+        let file = place.stat("")?.ok_or(io::ErrorKind::NotFound)?;
+        if file.kind != Kind::File {
             return Err(io::Error::other("not a regular file"));
         }
-        let log = filled(&beside(db, "-wal"))?;
+        let log = place.filled("-wal")?;
         Ok(Self {
-            db: Mark::of(&file),
-            is_indexed: log.is_some() && metadata(&beside(db, "-shm"))?.is_some(),
+            db: file,
+            is_indexed: log.is_some() && place.stat("-shm")?.is_some(),
             log,
-            journal: filled(&beside(db, "-journal"))?,
+            journal: place.filled("-journal")?,
         })
     }
 
     fn is_same_file(&self, now: &Self) -> bool {
-        let same = |one: &Option<Mark>, other: &Option<Mark>| {
-            one.as_ref().map(|mark| mark.identity) == other.as_ref().map(|mark| mark.identity)
+        let same = |one: &Option<Stat>, other: &Option<Stat>| {
+            one.map(|file| file.identity) == other.map(|file| file.identity)
         };
         self.db.identity == now.db.identity
             && same(&self.log, &now.log)
@@ -102,43 +141,9 @@ impl Seen {
 
     /// A write that comes now will have another time than those before it.
     fn is_settled(&self) -> bool {
-        let settled = |mark: &Mark| {
-            let then = UNIX_EPOCH + Duration::from_secs(mark.changed.0.max(0).unsigned_abs());
-            SystemTime::now().duration_since(then).is_ok_and(|age| age >= SETTLED)
-        };
+        let now = Timestamp::now();
+        let settled = |file: &Stat| now.duration_since(file.touched) >= SETTLED;
         [Some(&self.db), self.log.as_ref()].into_iter().flatten().all(settled)
-    }
-}
-
-/// What tells one content of a file from another.
-#[derive(Debug, PartialEq, Eq)]
-struct Mark {
-    identity: (u64, u64),
-    size: u64,
-    written: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Mark {
-    fn of(file: &Metadata) -> Self {
-        Self {
-            identity: (file.dev(), file.ino()),
-            size: file.len(),
-            written: (file.mtime(), file.mtime_nsec()),
-            changed: (file.ctime(), file.ctime_nsec()),
-        }
-    }
-}
-
-/// A file that has something in it. One that cannot be looked at is not absent.
-fn filled(path: &Path) -> io::Result<Option<Mark>> {
-    Ok(metadata(path)?.filter(|file| file.len() > 0).map(|file| Mark::of(&file)))
-}
-
-fn metadata(path: &Path) -> io::Result<Option<Metadata>> {
-    match fs::metadata(path) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
-        found => found.map(Some),
     }
 }
 
