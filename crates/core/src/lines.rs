@@ -343,7 +343,8 @@ impl Drop for Room {
     fn drop(&mut self) {
         let mut room = std::mem::take(&mut self.0);
         if room.len() > ROOMIEST {
-            room = Vec::new(); // one long line is no reason to hold so much
+            room.truncate(ROOMIEST); // one long line is no reason to hold so much
+            room.shrink_to_fit();
         }
         let _ = SPARE.try_with(|spare| spare.set(room)); // none where the thread ends
     }

@@ -29,6 +29,9 @@ const END: u64 = 4 << 10;
 /// one alone it takes less than to look up what was kept.
 pub(crate) const LONG: u64 = 1 << 20;
 
+/// Of a count that nobody goes on from.
+const NO_PRINT: u64 = 0;
+
 /// Something that is counted line by line.
 pub(crate) trait Count: Default {
     /// Takes in the next line: one that was sought, or is too long to be held. False where what is kept of earlier lines is not
@@ -86,23 +89,29 @@ impl<'a> Tally<'a> {
             return Ok(count);
         }
         let file = sheet.file()?;
-        let _ = file.held(); // before its ends, so that what is held is read once
-        let ends = counting.as_ref().map(|_| Ends::of(file)).transpose()?;
+        // What is held is read once, and mostly too short to be gone on from.
+        let is_compared = |_: &&Counting<'_>| file.held().is_none() || file.size() >= LONG;
+        let ends = counting.as_ref().filter(is_compared);
+        let ends = ends.map(|_| Ends::of(file)).transpose()?;
         let before = before.filter(|_| file.size() >= LONG);
         let later = before.and_then(|before| later(file, &before.kept).transpose());
         let (mark, count) = match later {
             Some(counted) => counted?,
             None => walk(file, 0, C::default())?.unwrap_or_default(),
         };
-        if let (Some(counting), Some(ends)) = (&counting, ends) {
+        if let Some(counting) = &counting {
             // Nearly every count ends with its file, of which that is known, and is compared below.
-            let print = if mark == ends.size { ends.print } else { print(file, mark)? };
+            let print = match &ends {
+                None => NO_PRINT,
+                Some(ends) if mark == ends.size => ends.print,
+                Some(_) => print(file, mark)?,
+            };
             let place = Place { mark, print };
             // Behind the print: of what was written anew since, the count is one thing and the print another.
             let now = file.stat().unwrap_or_else(|| self.host.stat(path));
             let has_grown = now.is_ok_and(|now| has_only_grown(&counting.stat, &now));
-            // What is held was read once.
-            if has_grown && (file.held().is_some() || ends.stand(file)?) {
+            let stands = || ends.map_or(Ok(true), |ends| ends.stand(file));
+            if has_grown && stands()? {
                 self.host.keep_count(counting, &place.write(&count));
             }
         }

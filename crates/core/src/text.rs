@@ -12,7 +12,10 @@ pub const EXCERPT: usize = 2000;
 /// The first [`EXCERPT`] characters, trimmed; `None` where nothing is left.
 pub fn excerpt(text: &str) -> Option<String> {
     let text = text.trim();
-    let end = text.char_indices().nth(EXCERPT).map_or(text.len(), |(at, _)| at);
+    let end = match text.len() > EXCERPT {
+        true => text.char_indices().nth(EXCERPT).map_or(text.len(), |(at, _)| at),
+        false => text.len(), // a character has a byte at least
+    };
     Some(text[..end].to_owned()).filter(|text| !text.is_empty())
 }
 

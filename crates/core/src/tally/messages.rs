@@ -11,6 +11,9 @@ use std::{
 /// How many of the newest messages are kept with what they count, since their next line may be still to come.
 const RECENT: usize = 16;
 
+/// Most transcripts have as many, or fewer: room that grows is copied each time.
+const SOME: usize = 32;
+
 /// Messages, each counted once.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
@@ -57,6 +60,11 @@ impl Messages {
                 return;
             }
             place = message.twin;
+        }
+        if self.named.is_empty() {
+            self.named.reserve(SOME);
+            self.texts.reserve(SOME * 32);
+            self.places.reserve(SOME);
         }
         let from = self.texts.len();
         self.texts.push_str(id);
