@@ -123,6 +123,8 @@ pub struct Stub {
     pub touched: Timestamp,
     /// The name a person gave it, where the agent keeps names apart from sessions.
     pub title: Option<String>,
+    /// No folder of its own stood beside that file when it was listed; false where nobody knows.
+    pub alone: bool,
     /// What the file system said of the file, where it was asked and the session has it for itself.
     pub stat: Option<Stat>,
 }
@@ -434,7 +436,9 @@ pub trait Agent: Sync {
     fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record>;
     /// The same to this depth: a glance, and what is counted apart.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
-        let sheet = Sheet::of(host, stub, depth);
+        // Whoever counts nothing apart finds all of it at either end.
+        let read = if self.counts_apart() { depth } else { Depth::Glance };
+        let sheet = Sheet::of(host, stub, read);
         let mut record = self.glance(&sheet, stub)?;
         if depth == Depth::Whole {
             self.count(&Tally::anew(host), &sheet, stub, &mut record)?;

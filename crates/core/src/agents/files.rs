@@ -25,7 +25,7 @@ pub(super) fn stub_of(id: &str, path: &Path, stat: Stat) -> io::Result<Stub> {
         Kind::File => {
             let (id, path) = (id.to_owned(), path.to_owned());
             let (updated, touched) = (stat.modified, stat.touched);
-            Ok(Stub { id, path, updated, touched, title: None, stat: Some(stat) })
+            Ok(Stub { id, path, updated, touched, title: None, alone: false, stat: Some(stat) })
         }
         Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
     }

@@ -115,7 +115,7 @@ fn transcript(text: &str) -> (Machine, Stub) {
     machine.file("/store/a.jsonl", text.as_bytes());
     let (path, stat) = ("/store/a.jsonl".into(), None);
     let (updated, touched) = (at(200), at(200));
-    (machine, Stub { id: ID.into(), path, updated, touched, title: None, stat })
+    (machine, Stub { id: ID.into(), path, updated, touched, title: None, alone: false, stat })
 }
 
 fn text(lines: &[Value]) -> String {

@@ -43,7 +43,8 @@ fn store(own: &str, spawned: &[&str]) -> Machine {
     }
     machine.file(&format!("{project}/{ID}.jsonl"), own.as_bytes());
     if !spawned.is_empty() {
-        machine.folder(&format!("{project}/{ID}/subagents"), 60);
+        machine.folder(&format!("{project}/{ID}"), 60);
+        machine.folder(&format!("{project}/{ID}/subagents"), 61);
     }
     for (number, text) in spawned.iter().enumerate() {
         let path = format!("{project}/{ID}/subagents/agent-{number}.jsonl");
@@ -56,10 +57,25 @@ fn stub(machine: &Machine) -> Stub {
     claude().find(machine, Path::new("/store"), ID, None).remove(0)
 }
 
+/// The same of the session that is found by its id, and of the one that is listed, of which is known whether it has a folder.
 fn output(machine: &Machine) -> Result<u64, String> {
-    let record = claude().read(machine, &stub(machine), Depth::Whole);
-    let tokens = |record: Record| record.tokens.map(|all| all.output);
-    record.map(|record| tokens(record).unwrap_or_default()).map_err(|why| why.to_string())
+    let listed = claude().list(machine, Path::new("/store")).expect("it can be looked at");
+    let [found, listed] = [stub(machine), listed.stubs[0].clone()].map(|stub| {
+        let record = claude().read(machine, &stub, Depth::Whole);
+        let tokens = |record: Record| record.tokens.map(|all| all.output);
+        record.map(|record| tokens(record).unwrap_or_default()).map_err(|why| why.to_string())
+    });
+    assert_eq!(found, listed);
+    found
+}
+
+#[test]
+fn a_listed_transcript_without_a_folder_is_alone() {
+    let alone = |spawned: &[&str]| {
+        let listing = claude().list(&store(&says("1", 1), spawned), Path::new("/store"));
+        listing.expect("it can be looked at").stubs[0].alone
+    };
+    assert_eq!((alone(&[]), alone(&[&says("2", 1)])), (true, false));
 }
 
 #[test]

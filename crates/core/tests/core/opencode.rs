@@ -43,7 +43,15 @@ fn put_json(machine: &mut Machine, path: &str, value: &Value) {
 /// The session in this file or database.
 fn stub(path: &str) -> Stub {
     let (updated, touched) = (at(200), at(200));
-    Stub { id: ID.into(), path: path.into(), updated, touched, title: None, stat: None }
+    Stub {
+        id: ID.into(),
+        path: path.into(),
+        updated,
+        touched,
+        title: None,
+        alone: false,
+        stat: None,
+    }
 }
 
 /// The same object with these fields.

@@ -59,7 +59,18 @@ fn session(lines: &[Value]) -> (Machine, Stub) {
     let mut machine = machine(Vec::new());
     machine.file(FILE, text(lines).as_bytes());
     let (updated, touched) = (at(200), at(200));
-    (machine, Stub { id: ID.into(), path: FILE.into(), updated, touched, title: None, stat: None })
+    (
+        machine,
+        Stub {
+            id: ID.into(),
+            path: FILE.into(),
+            updated,
+            touched,
+            title: None,
+            alone: false,
+            stat: None,
+        },
+    )
 }
 
 fn read(lines: &[Value]) -> Record {

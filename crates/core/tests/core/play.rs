@@ -120,6 +120,7 @@ pub(crate) fn stub(id: &str, updated: i64) -> Stub {
         updated: at(updated),
         touched: at(updated),
         title: None,
+        alone: false,
         stat: None,
     }
 }

@@ -22,7 +22,15 @@ fn stub(path: &str) -> Stub {
         size: 3,
     };
     let (updated, touched) = (stat.modified, stat.touched);
-    Stub { id: "id".to_owned(), path: path.into(), updated, touched, title: None, stat: Some(stat) }
+    Stub {
+        id: "id".to_owned(),
+        path: path.into(),
+        updated,
+        touched,
+        title: None,
+        alone: false,
+        stat: Some(stat),
+    }
 }
 
 fn original(stub: &Stub) -> Original<'_> {

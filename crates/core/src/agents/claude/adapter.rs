@@ -135,7 +135,7 @@ impl Agent for Claude {
         stub: &Stub,
         record: &mut Record,
     ) -> io::Result<()> {
-        let (tokens, copied) = usage::counted(tally, sheet);
+        let (tokens, copied) = usage::counted(tally, sheet, stub.alone);
         record.forked_from = copied.and_then(|copied| fork::origin(tally.host, stub, &copied));
         record.tokens = Some(tokens?);
         Ok(())

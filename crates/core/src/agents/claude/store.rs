@@ -6,6 +6,7 @@ use crate::{
     host::{Host, Inside, Kind, is_absent},
 };
 use std::{
+    collections::HashSet,
     io,
     path::{Path, PathBuf},
 };
@@ -24,11 +25,14 @@ pub(super) fn list(host: &dyn Host, store: &Path) -> io::Result<Listing> {
 }
 
 fn folder(host: &dyn Host, project: &Path, listing: &mut Listing) -> io::Result<()> {
-    for Inside { entry, stat } in host.inside(project, &|entry| session(&entry.name).is_some())? {
+    let inside = host.inside(project, &|entry| session(&entry.name).is_some())?;
+    let folders = inside.iter().map(|one| one.entry.name.as_str()).filter(|name| is_id(name));
+    let folders: HashSet<String> = folders.map(str::to_owned).collect();
+    for Inside { entry, stat } in inside {
         let (Some(id), Some(stat)) = (session(&entry.name), stat) else { continue };
         let path = project.join(&entry.name);
         match stat.and_then(|stat| stub_of(id, &path, stat)) {
-            Ok(stub) => listing.stubs.push(stub),
+            Ok(stub) => listing.stubs.push(Stub { alone: !folders.contains(id), ..stub }),
             Err(why) if is_gone(&why, entry.kind) => {}
             Err(why) => listing.problems.push(Trouble { path, why: why.to_string() }),
         }

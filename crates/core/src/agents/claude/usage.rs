@@ -11,7 +11,7 @@ use crate::{
     sheet::Sheet,
     tally::{self, Count, Family, Messages, Reader, Tally, Writer},
 };
-use std::{io, sync::LazyLock};
+use std::io;
 
 static COUNTED: &[Pick] = &[Pick::Within(
     "message",
@@ -31,7 +31,7 @@ static COUNTED: &[Pick] = &[Pick::Within(
 )];
 
 /// Without it a line counts nothing.
-static USAGE: LazyLock<Word> = LazyLock::new(|| Word::new("\"usage\""));
+static USAGE: Word = Word::new("\"usage\"");
 
 /// What is counted of a transcript.
 #[derive(Default)]
@@ -86,12 +86,16 @@ impl Family for Counted {
 pub(super) fn counted(
     tally: &Tally<'_>,
     sheet: &Sheet<'_>,
+    alone: bool,
 ) -> (io::Result<Tokens>, Option<Copied>) {
     let own = match tally.count::<Counted>(sheet) {
         Ok(own) => own,
         Err(why) => return (Err(tally::named(sheet.path, &why)), None),
     };
-    let spawned = tally.spawned(&sheet.path.with_extension("").join("subagents"));
+    let spawned = match alone {
+        true => Ok(Vec::new()),
+        false => tally.spawned(&sheet.path.with_extension("").join("subagents")),
+    };
     let tokens = spawned.and_then(|spawned| tally.sum((sheet.path, &own), &spawned));
     (tokens, own.copying.copied())
 }

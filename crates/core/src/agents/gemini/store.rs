@@ -118,7 +118,7 @@ fn stub(host: &dyn Host, path: &Path) -> io::Result<(u64, Stub)> {
     // Whoever reads it says why it cannot be read.
     let updated = written(&*file).unwrap_or_default().unwrap_or(stat.modified);
     let (path, touched, size) = (path.to_owned(), stat.touched, file.size());
-    Ok((size, Stub { id, path, updated, touched, title: None, stat: Some(stat) }))
+    Ok((size, Stub { id, path, updated, touched, title: None, alone: false, stat: Some(stat) }))
 }
 
 /// Its first line is whole.

@@ -55,6 +55,7 @@ impl Entry {
             updated,
             touched: updated,
             title: self.title(),
+            alone: false,
             stat: None,
         }
     }

@@ -148,6 +148,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
         updated,
         touched: updated,
         title,
+        alone: false,
         stat: None,
     })
 }

@@ -105,6 +105,7 @@ fn stub(db: &Path, row: &[Cell]) -> Option<Stub> {
         updated,
         touched: updated,
         title: title.text().map(str::to_owned),
+        alone: false,
         stat: None,
     })
 }

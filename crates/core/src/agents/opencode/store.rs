@@ -90,6 +90,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
                     updated,
                     touched: updated,
                     title: None,
+                    alone: false,
                     stat: None,
                 });
             }
@@ -106,6 +107,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
                 updated,
                 touched: updated,
                 title: None,
+                alone: false,
                 stat: None,
             })
         }

@@ -102,6 +102,7 @@ fn stub(host: &dyn Host, path: &Path, name: &str, stat: Stat) -> io::Result<Opti
         updated,
         touched,
         title: None,
+        alone: false,
         stat: Some(stat),
     }))
 }

@@ -196,6 +196,7 @@ fn rows_and_entries_tell_a_session() {
         updated: at(20),
         touched: at(20),
         title: title.clone(),
+        alone: false,
         stat: None,
     };
     assert_eq!(find(&machine), stub);

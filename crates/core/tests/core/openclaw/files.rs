@@ -65,6 +65,7 @@ fn an_index_and_a_transcript_tell_a_session() {
         updated: at(20),
         touched: at(20),
         title: title.clone(),
+        alone: false,
         stat: None,
     };
     assert_eq!(find(&machine), stub);
