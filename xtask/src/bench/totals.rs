@@ -12,8 +12,10 @@ use super::{
 use crate::failure::{Failure, Outcome};
 use std::{fs::File, io::Write, path::Path};
 
-/// The command that reads every transcript.
-const WORDS: &[&str] = &["list", "-a", "--since", "all", "--usage", "--json"];
+/// The command that reads every transcript, and tells what each session used.
+const WORDS: &[&str] = &["list", "-a", "--since", "all", "--usage"];
+/// With this it also tells why each is as it is, and its first and last words.
+const MORE: &str = "--json";
 /// What `rg` looks for: the word that stands before what a model used.
 const PATTERN: &str = "\"usage\"";
 /// How often.
@@ -33,8 +35,9 @@ pub(super) fn run(
     let rg = rg.words(home.folders());
     let plain = bench.subject(home, WORDS);
     let first = plain.clone().cold();
+    let whole = first.clone().words([MORE]);
     let again = plain.clone().again();
-    let mut costs = [const { Vec::<Cost>::new() }; 4];
+    let mut costs = [const { Vec::<Cost>::new() }; 5];
     rg.run()?;
     for _ in 0..ROUNDS {
         costs[0].push(rg.run()?);
@@ -44,26 +47,31 @@ pub(super) fn run(
             grow(&path)?;
             costs[3].push(plain.run()?);
         }
+        costs[4].push(whole.run()?);
     }
-    let [rg, cold, warm, grown] = costs.map(|all| {
+    let [rg, cold, warm, grown, all] = costs.map(|all| {
         let mut costs = Costs::default();
         all.into_iter().for_each(|cost| costs.add(cost));
         costs
     });
     let speed = |costs: &Costs| bytes as f64 / 1e6 / costs.cpu() * 1e3;
-    let share = speed(&cold) / speed(&rg);
+    let share = |costs: &Costs| speed(costs) / speed(&rg);
     paper.say(format!("\nTokens and cost of everything, `{}`:\n", WORDS.join(" ")));
     let tell = |name: &str, costs: &Costs| {
         format!("{}, {:.0} MB/s a core", yardstick(name, costs), speed(costs))
     };
     paper.say(tell(&format!("`rg -j1 -a -c {PATTERN}`"), &rg));
+    let tell_first = |name: &str, costs: &Costs, subject: &Subject| {
+        let (peak, share) =
+            (subject.peak(&bench.scratch).unwrap_or(f64::NAN), share(costs) * 100.0);
+        format!("{}, {peak:.1} MB at most: {share:.0} % of `rg` a core", tell(name, costs))
+    };
     paper.say(format!(
-        "{}, {:.1} MB at most: {:.0} % of `rg` a core (bar: 50 %): {}",
-        tell("first time", &cold),
-        first.peak(&bench.scratch).unwrap_or(f64::NAN),
-        share * 100.0,
-        report::verdict(&[(Some(-share), Some(-0.5))])
+        "{} (bar: 50 %): {}",
+        tell_first("first time", &cold, &first),
+        report::verdict(&[(Some(-share(&cold)), Some(-0.5))])
     ));
+    paper.say(tell_first(&format!("the same with `{MORE}`"), &all, &whole));
     paper.say(yardstick("again, nothing changed", &warm));
     if grown.wall().is_nan() {
         return Ok(());
