@@ -79,7 +79,7 @@ impl Tables for Databases {
             };
             let rows = answer::rows(opened.connection(), sql, args, until);
             // What was read from a file that changed since it was opened may be old, or half old, half new.
-            if opened.is_current() {
+            if opened.is_current(&file) {
                 if opened.is_lasting() {
                     self.put_back(db, opened);
                 }
@@ -105,7 +105,7 @@ impl Tables for Databases {
             None => Opened::new(&file)?,
         };
         let shown = answer::show(opened.connection(), question, until, visit);
-        if !opened.is_current() {
+        if !opened.is_current(&file) {
             // Whatever went wrong, unless it took all the time.
             return if Instant::now() < until { Ok(Showing::Torn) } else { Err(answer::late()) };
         }

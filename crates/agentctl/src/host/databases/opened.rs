@@ -4,10 +4,7 @@ use crate::host::files::stat_at;
 use agentctl_core::host::{Kind, Stat};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
-use rustix::{
-    fd::{AsFd, OwnedFd},
-    fs::{CWD, Mode, OFlags, open},
-};
+use rustix::fs::CWD;
 use std::{
     ffi::OsString,
     fs, io,
@@ -28,15 +25,13 @@ pub(super) struct Opened {
     connection: Connection,
     /// It sees what is written from now on. Otherwise it shows one moment, and knows no other.
     follows: bool,
-    place: Place,
     seen: Seen,
     lasting: bool,
 }
 
 impl Opened {
     pub(super) fn new(db: &Path) -> io::Result<Self> {
-        let place = Place::of(db);
-        let seen = Seen::now(&place)?;
+        let seen = Seen::now(db)?;
         // SQLite takes the log beside an empty file for what an earlier one left, and removes it, whoever reads. It is
         // its agent's, who still writes there.
         if seen.db.size == 0 && seen.log.is_some() {
@@ -50,7 +45,7 @@ impl Opened {
             (None, _, None) => (at(db, "immutable=1", OpenFlags::SQLITE_OPEN_READ_ONLY)?, false),
         };
         let lasting = follows || seen.is_settled();
-        Ok(Self { connection, follows, place, seen, lasting })
+        Ok(Self { connection, follows, seen, lasting })
     }
 
     pub(super) fn connection(&mut self) -> &mut Connection {
@@ -58,8 +53,8 @@ impl Opened {
     }
 
     /// It still shows what the files hold.
-    pub(super) fn is_current(&self) -> bool {
-        Seen::now(&self.place).is_ok_and(|now| match self.follows {
+    pub(super) fn is_current(&self, db: &Path) -> bool {
+        Seen::now(db).is_ok_and(|now| match self.follows {
             true => self.seen.is_same_file(&now),
             false => self.seen == now,
         })
@@ -68,38 +63,6 @@ impl Opened {
     /// It may be asked again: if the files change, that will show.
     pub(super) fn is_lasting(&self) -> bool {
         self.lasting
-    }
-}
-
-/// Where a database is. Its folder is open, so that the way there is gone once: it is asked about after each question.
-#[derive(Debug)]
-struct Place {
-    /// None where it may not be read.
-    folder: Option<OwnedFd>,
-    /// In that folder, else the whole path.
-    name: OsString,
-}
-
-impl Place {
-    fn of(db: &Path) -> Self {
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = db.parent().and_then(|dir| open(dir, flags, Mode::empty()).ok());
-        let name = folder.as_ref().and(db.file_name()).unwrap_or(db.as_os_str()).to_owned();
-        Self { folder, name }
-    }
-
-    /// What is there under its name with this ending. What cannot be looked at is not absent.
-    fn stat(&self, ending: &str) -> io::Result<Option<Stat>> {
-        let folder = self.folder.as_ref().map_or(CWD, |folder| folder.as_fd());
-        match stat_at(folder, &*beside(Path::new(&self.name), ending)) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
-            found => found.map(Some),
-        }
-    }
-
-    /// A file that has something in it.
-    fn filled(&self, ending: &str) -> io::Result<Option<Stat>> {
-        Ok(self.stat(ending)?.filter(|file| file.size > 0))
     }
 }
 
@@ -116,17 +79,17 @@ struct Seen {
 }
 
 impl Seen {
-    fn now(place: &Place) -> io::Result<Self> {
-        let file = place.stat("")?.ok_or(io::ErrorKind::NotFound)?;
+    fn now(db: &Path) -> io::Result<Self> {
+        let file = stat_at(CWD, db)?;
         if file.kind != Kind::File {
             return Err(io::Error::other("not a regular file"));
         }
-        let log = place.filled("-wal")?;
+        let log = filled(&beside(db, "-wal"))?;
         Ok(Self {
             db: file,
-            is_indexed: log.is_some() && place.stat("-shm")?.is_some(),
+            is_indexed: log.is_some() && stat(&beside(db, "-shm"))?.is_some(),
             log,
-            journal: place.filled("-journal")?,
+            journal: filled(&beside(db, "-journal"))?,
         })
     }
 
@@ -144,6 +107,19 @@ impl Seen {
         let now = Timestamp::now();
         let settled = |file: &Stat| now.duration_since(file.touched) >= SETTLED;
         [Some(&self.db), self.log.as_ref()].into_iter().flatten().all(settled)
+    }
+}
+
+/// A file that has something in it.
+fn filled(path: &Path) -> io::Result<Option<Stat>> {
+    Ok(stat(path)?.filter(|file| file.size > 0))
+}
+
+/// One that cannot be looked at is not absent.
+fn stat(path: &Path) -> io::Result<Option<Stat>> {
+    match stat_at(CWD, path) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
     }
 }
 
