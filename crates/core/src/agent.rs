@@ -123,7 +123,8 @@ pub struct Stub {
     pub touched: Timestamp,
     /// The name a person gave it, where the agent keeps names apart from sessions.
     pub title: Option<String>,
-    /// No folder of its own stood beside that file when it was listed; false where nobody knows.
+    /// No folder of its own stood beside that file when it was listed; false where nobody knows. What has one since is seen by
+    /// the next listing.
     pub alone: bool,
     /// What the file system said of the file, where it was asked and the session has it for itself.
     pub stat: Option<Stat>,
@@ -436,7 +437,7 @@ pub trait Agent: Sync {
     fn glance(&self, sheet: &Sheet<'_>, stub: &Stub) -> io::Result<Record>;
     /// The same to this depth: a glance, and what is counted apart.
     fn read(&self, host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
-        // Whoever counts nothing apart finds all of it at either end.
+        // Whoever counts nothing apart reads the sheet at its ends, if at all.
         let read = if self.counts_apart() { depth } else { Depth::Glance };
         let sheet = Sheet::of(host, stub, read);
         let mut record = self.glance(&sheet, stub)?;

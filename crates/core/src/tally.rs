@@ -89,7 +89,7 @@ impl<'a> Tally<'a> {
             return Ok(count);
         }
         let file = sheet.file()?;
-        // What is held is read once, and mostly too short to be gone on from.
+        // What is held is read once, and too short to be gone on from, but of a host that holds all.
         let is_compared = |_: &&Counting<'_>| file.held().is_none() || file.size() >= LONG;
         let ends = counting.as_ref().filter(is_compared);
         let ends = ends.map(|_| Ends::of(file)).transpose()?;

@@ -76,7 +76,8 @@ impl Files for Disk {
 /// A regular file, which is held if it is short.
 fn opened(path: &Path, Opening { whole, listed }: Opening) -> io::Result<Opened> {
     // Looked at before and after: even an open that does not block would wake the writer of a
-    // FIFO, and what the path leads to may change in between.
+    // FIFO, and what the path leads to may change in between. Of what was listed as a file a moment ago that is risked: a
+    // cold list opens thousands.
     if !listed {
         regular(&fs::metadata(path)?)?;
     }

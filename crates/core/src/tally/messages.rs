@@ -14,6 +14,9 @@ const RECENT: usize = 16;
 /// Most transcripts have as many, or fewer: room that grows is copied each time.
 const SOME: usize = 32;
 
+/// How long their ids are.
+const ID: usize = 32;
+
 /// Messages, each counted once.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
@@ -63,7 +66,7 @@ impl Messages {
         }
         if self.named.is_empty() {
             self.named.reserve(SOME);
-            self.texts.reserve(SOME * 32);
+            self.texts.reserve(SOME * ID);
             self.places.reserve(SOME);
         }
         let from = self.texts.len();

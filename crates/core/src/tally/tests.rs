@@ -111,6 +111,9 @@ fn what_is_not_what_it_was_is_counted_anew() {
     assert_eq!(gone_on(&more[1..].to_vec(), &kept), None, "something before was taken out");
     assert_eq!(gone_on(&more, &kept[1..]), None, "what was kept is damaged");
     assert_eq!(gone_on(&more, &[&kept[..], &[0]].concat()), None, "more was kept than was counted");
+    let (mark, count) = whole(&file);
+    let unprinted = Place { mark, print: NO_PRINT }.write(&count);
+    assert_eq!(gone_on(&more, &unprinted), None, "its ends were not summed");
 }
 
 /// A file that is written to while it is read.

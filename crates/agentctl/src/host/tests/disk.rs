@@ -125,8 +125,11 @@ fn only_regular_files_are_opened() {
     assert_eq!(read(&*file, 100, 8), "89");
     assert_eq!(read(&*file, 100, 1 << 40), "");
     for refused in [at("fifo"), dir.path().to_owned(), "/dev/null".into()] {
-        let error = Disk.open(&refused).err().expect("not a regular file");
-        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        for listed in [false, true] {
+            let opened = Disk.open_as(&refused, Opening { whole: false, listed });
+            let error = opened.err().expect("not a regular file");
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        }
     }
 }
 

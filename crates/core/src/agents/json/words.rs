@@ -60,8 +60,8 @@ impl<const COUNT: usize> Words<COUNT> {
         dispatch!(processor, simd => self.first(simd, lines))
     }
 
-    /// All are looked for in one pass, by the two bytes that they begin with. Whatever is called from here is inlined: else
-    /// it is compiled for processors of any age.
+    /// All are looked for in one pass, by the two bytes that they begin with. That, and this, is inlined where the processor is
+    /// known: else it is compiled for one of any age.
     #[inline(always)]
     fn first<S: Simd>(&self, simd: S, text: &[u8]) -> Option<usize> {
         let Some(last) = text.len().checked_sub(WIDE) else {
@@ -140,6 +140,17 @@ fn is_letter(text: &[u8]) -> bool {
     digits.and_then(<[u8]>::first).is_some_and(|digit| (b'2'..b'8').contains(digit))
 }
 
+/// All that this one can do as: what is compiled for each of them says the same.
+#[cfg(test)]
+pub(super) fn processors() -> Vec<Level> {
+    let own = Level::new();
+    #[cfg(target_arch = "x86_64")]
+    let others = [own.as_sse4_2().map(Level::Sse4_2), own.as_avx2().map(Level::Avx2)];
+    #[cfg(not(target_arch = "x86_64"))]
+    let others = [];
+    others.into_iter().flatten().chain([Level::baseline(), own]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,7 +163,7 @@ mod tests {
         ) {
             let (word, text) = (Word::new("\"usage\""), text.as_bytes());
             let first = (0..text.len()).find(|at| word.is_at(&text[*at..]));
-            for processor in [Level::baseline(), Level::new()] {
+            for processor in processors() {
                 prop_assert_eq!(word.place_by(processor, text), first);
             }
         }

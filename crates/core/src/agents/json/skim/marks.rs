@@ -94,6 +94,7 @@ fn bits<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::json::words::processors;
     use proptest::prelude::*;
 
     proptest! {
@@ -102,7 +103,7 @@ mod tests {
             line in prop::collection::vec(prop_oneof![4 => b' '..=b'z', 1 => any::<u8>()], 0..300),
         ) {
             let is_mark = |at: &usize| matches!(line[*at], b'"' | b'\\' | 0..b' ');
-            for processor in [Level::baseline(), Level::new()] {
+            for processor in processors() {
                 let marked = Marked::by(processor, &line);
                 let mut marks = marked.marks();
                 let met: Vec<_> = std::iter::from_fn(|| marks.next()).collect();
