@@ -7,7 +7,6 @@ use rustix::{
     fd::{AsFd, BorrowedFd},
     fs::{AtFlags, CWD, FileType as Type, OFlags, fstat, readlinkat, statat},
     io::Errno,
-    path::Arg,
 };
 use std::{
     cell::Cell,
@@ -42,7 +41,8 @@ impl Files for Disk {
         let mut found = Vec::new();
         folder::each(dir, &mut |dir, name, kind| {
             let Some(entry) = entry(dir, name, kind)? else { return Ok(()) };
-            let stat = is_asked(&entry).then(|| stat_at(dir, name));
+            let look = || Ok(told(&statat(dir, name, AtFlags::empty())?));
+            let stat = is_asked(&entry).then(look);
             found.push(Inside { entry, stat });
             Ok(())
         })?;
@@ -121,11 +121,6 @@ impl<'a> Since<'a> {
         self.found.extend(entry(dir, name, kind)?.map(|entry| Inside { entry, stat }));
         Ok(())
     }
-}
-
-/// What a name in this folder leads to.
-pub(super) fn stat_at(dir: BorrowedFd<'_>, name: impl Arg) -> io::Result<Stat> {
-    Ok(told(&statat(dir, name, AtFlags::empty())?))
 }
 
 /// What is open there.

@@ -1,10 +1,9 @@
 //! How a file of another program is opened, and how long that stays true.
 
-use crate::host::files::stat_at;
-use agentctl_core::host::{Kind, Stat};
+use crate::host::Disk;
+use agentctl_core::host::{Files, Kind, Stat};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
-use rustix::fs::CWD;
 use std::{
     ffi::OsString,
     fs, io,
@@ -80,7 +79,7 @@ struct Seen {
 
 impl Seen {
     fn now(db: &Path) -> io::Result<Self> {
-        let file = stat_at(CWD, db)?;
+        let file = Disk.stat(db)?;
         if file.kind != Kind::File {
             return Err(io::Error::other("not a regular file"));
         }
@@ -117,7 +116,7 @@ fn filled(path: &Path) -> io::Result<Option<Stat>> {
 
 /// One that cannot be looked at is not absent.
 fn stat(path: &Path) -> io::Result<Option<Stat>> {
-    match stat_at(CWD, path) {
+    match Disk.stat(path) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
         found => found.map(Some),
     }
