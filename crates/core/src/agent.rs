@@ -1,15 +1,17 @@
 //! The one door through which a coding agent enters the program.
 
 mod claims;
+mod stub;
 mod tail;
 
 pub use claims::{About, Claim, Claims, Trail, Untold};
+pub use stub::Stub;
 pub(crate) use tail::{last_lines, lines_since};
 
 use crate::{
     control::{self, Leads, Question, Request, Target, Unheard},
     evidence::{Record, Role, Turn},
-    host::{Env, Host, Stat},
+    host::{Env, Host},
     hosted::Hosted,
     ident::ProcKey,
     launch::{Ask, Plan, Signal},
@@ -108,26 +110,6 @@ pub struct Server<'a> {
     pub since: Timestamp,
     /// It does nothing else: nobody sits before it.
     pub serves: bool,
-}
-
-/// A session that exists, known from its name and size alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stub {
-    /// Native session id.
-    pub id: String,
-    /// The file that holds it.
-    pub path: PathBuf,
-    /// Last change of that file.
-    pub updated: Timestamp,
-    /// Nothing was written to it later, even if its file was given an older date.
-    pub touched: Timestamp,
-    /// The name a person gave it, where the agent keeps names apart from sessions.
-    pub title: Option<String>,
-    /// No folder of its own stood beside that file when it was listed; false where nobody knows. What has one since is seen by
-    /// the next listing.
-    pub alone: bool,
-    /// What the file system said of the file, where it was asked and the session has it for itself.
-    pub stat: Option<Stat>,
 }
 
 /// The sessions of a store, and what could not be looked at.

@@ -23,9 +23,8 @@ pub(super) fn stub(host: &dyn Host, id: &str, path: &Path) -> io::Result<Stub> {
 pub(super) fn stub_of(id: &str, path: &Path, stat: Stat) -> io::Result<Stub> {
     match stat.kind {
         Kind::File => {
-            let (id, path) = (id.to_owned(), path.to_owned());
             let (updated, touched) = (stat.modified, stat.touched);
-            Ok(Stub { id, path, updated, touched, title: None, alone: false, stat: Some(stat) })
+            Ok(Stub { touched, stat: Some(stat), ..Stub::new(id, path, updated) })
         }
         Kind::Dir | Kind::Link | Kind::Other => Err(io::Error::other("not a regular file")),
     }

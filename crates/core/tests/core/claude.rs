@@ -113,9 +113,7 @@ fn user(more: Value) -> Value {
 fn transcript(text: &str) -> (Machine, Stub) {
     let mut machine = machine(Vec::new());
     machine.file("/store/a.jsonl", text.as_bytes());
-    let (path, stat) = ("/store/a.jsonl".into(), None);
-    let (updated, touched) = (at(200), at(200));
-    (machine, Stub { id: ID.into(), path, updated, touched, title: None, alone: false, stat })
+    (machine, Stub::new(ID, "/store/a.jsonl", at(200)))
 }
 
 fn text(lines: &[Value]) -> String {

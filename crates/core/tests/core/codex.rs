@@ -50,17 +50,7 @@ fn rollout(text: &str) -> (Machine, Stub) {
     let mut machine = machine(Vec::new());
     let path = format!("/store/sessions/2026/11/15/rollout-2026-11-15T18-14-03-{ID}.jsonl");
     machine.file(&path, text.as_bytes());
-    let (updated, touched) = (at(200), at(200));
-    let stub = Stub {
-        id: ID.into(),
-        path: path.into(),
-        updated,
-        touched,
-        title: None,
-        alone: false,
-        stat: None,
-    };
-    (machine, stub)
+    (machine, Stub::new(ID, path, at(200)))
 }
 
 fn read(lines: &[Value]) -> Record {

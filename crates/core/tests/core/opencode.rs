@@ -42,16 +42,7 @@ fn put_json(machine: &mut Machine, path: &str, value: &Value) {
 
 /// The session in this file or database.
 fn stub(path: &str) -> Stub {
-    let (updated, touched) = (at(200), at(200));
-    Stub {
-        id: ID.into(),
-        path: path.into(),
-        updated,
-        touched,
-        title: None,
-        alone: false,
-        stat: None,
-    }
+    Stub::new(ID, path, at(200))
 }
 
 /// The same object with these fields.

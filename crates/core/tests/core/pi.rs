@@ -58,19 +58,7 @@ fn text(lines: &[Value]) -> String {
 fn session(lines: &[Value]) -> (Machine, Stub) {
     let mut machine = machine(Vec::new());
     machine.file(FILE, text(lines).as_bytes());
-    let (updated, touched) = (at(200), at(200));
-    (
-        machine,
-        Stub {
-            id: ID.into(),
-            path: FILE.into(),
-            updated,
-            touched,
-            title: None,
-            alone: false,
-            stat: None,
-        },
-    )
+    (machine, Stub::new(ID, FILE, at(200)))
 }
 
 fn read(lines: &[Value]) -> Record {

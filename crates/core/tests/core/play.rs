@@ -114,15 +114,7 @@ pub(crate) fn card(card: Card) -> Play {
 }
 
 pub(crate) fn stub(id: &str, updated: i64) -> Stub {
-    Stub {
-        id: id.into(),
-        path: format!("{STORE}/{id}").into(),
-        updated: at(updated),
-        touched: at(updated),
-        title: None,
-        alone: false,
-        stat: None,
-    }
+    Stub::new(id, format!("{STORE}/{id}"), at(updated))
 }
 
 /// Nothing happened in it yet, and it works in `/work`.

@@ -22,15 +22,7 @@ fn stub(path: &str) -> Stub {
         size: 3,
     };
     let (updated, touched) = (stat.modified, stat.touched);
-    Stub {
-        id: "id".to_owned(),
-        path: path.into(),
-        updated,
-        touched,
-        title: None,
-        alone: false,
-        stat: Some(stat),
-    }
+    Stub { touched, stat: Some(stat), ..Stub::new("id", path, updated) }
 }
 
 fn original(stub: &Stub) -> Original<'_> {

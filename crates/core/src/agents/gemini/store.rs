@@ -117,8 +117,8 @@ fn stub(host: &dyn Host, path: &Path) -> io::Result<(u64, Stub)> {
     };
     // Whoever reads it says why it cannot be read.
     let updated = written(&*file).unwrap_or_default().unwrap_or(stat.modified);
-    let (path, touched, size) = (path.to_owned(), stat.touched, file.size());
-    Ok((size, Stub { id, path, updated, touched, title: None, alone: false, stat: Some(stat) }))
+    let (touched, size) = (stat.touched, file.size());
+    Ok((size, Stub { touched, stat: Some(stat), ..Stub::new(id, path, updated) }))
 }
 
 /// Its first line is whole.

@@ -36,8 +36,8 @@ impl<const COUNT: usize> Words<COUNT> {
         let mut at = 0;
         while at < COUNT {
             words[at] = quoted[at].as_bytes();
-            let (least, most) = (words[at].len() > 1, words[at].len() <= LONGEST_WORD);
-            assert!(least && most, "it would be missed where it stands across");
+            assert!(words[at].len() > 1, "its first two bytes are looked for");
+            assert!(words[at].len() <= LONGEST_WORD, "it would be missed where it stands across");
             at += 1;
         }
         Self(words)

@@ -49,15 +49,7 @@ impl Entry {
     /// It is in this file.
     pub(super) fn stub(&self, path: &Path) -> Stub {
         let updated = self.updated.unwrap_or_default();
-        Stub {
-            id: self.id.clone(),
-            path: path.to_owned(),
-            updated,
-            touched: updated,
-            title: self.title(),
-            alone: false,
-            stat: None,
-        }
+        Stub { title: self.title(), ..Stub::new(&self.id, path, updated) }
     }
 
     fn title(&self) -> Option<String> {

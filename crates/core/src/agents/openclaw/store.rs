@@ -142,15 +142,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
         None => return None, // a part of one, or another agent's
     };
     let updated = host.stat(&place.database).map(|stat| stat.modified).unwrap_or_default();
-    Some(Stub {
-        id: id.to_owned(),
-        path: place.database,
-        updated,
-        touched: updated,
-        title,
-        alone: false,
-        stat: None,
-    })
+    Some(Stub { title, ..Stub::new(id, place.database, updated) })
 }
 
 /// What one session says of itself.

@@ -99,15 +99,8 @@ pub(super) fn busy(host: &dyn Host, db: &Path, since: Timestamp) -> io::Result<V
 fn stub(db: &Path, row: &[Cell]) -> Option<Stub> {
     let [id, title, updated] = row else { return None };
     let updated = Timestamp::from_millisecond(updated.number()?).ok()?;
-    Some(Stub {
-        id: id.text()?.to_owned(),
-        path: db.to_owned(),
-        updated,
-        touched: updated,
-        title: title.text().map(str::to_owned),
-        alone: false,
-        stat: None,
-    })
+    let title = title.text().map(str::to_owned);
+    Some(Stub { title, ..Stub::new(id.text()?, db, updated) })
 }
 
 /// What a session says of itself.

@@ -79,15 +79,7 @@ fn stub(host: &dyn Host, dir: &Path, id: &str) -> io::Result<Option<Stub>> {
     let messages = beside(&path, &["message", id]);
     let newest = messages.map(|dir| written(host, &dir)).transpose()?.flatten();
     let updated = newest.map_or(updated, |newest| newest.max(updated));
-    Ok(Some(Stub {
-        id: id.to_owned(),
-        path,
-        updated,
-        touched: updated,
-        title: None,
-        alone: false,
-        stat: None,
-    }))
+    Ok(Some(Stub::new(id, path, updated)))
 }
 
 /// When a path was last written to, if it is there.

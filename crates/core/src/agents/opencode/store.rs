@@ -84,15 +84,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
             Err(_) if id.len() < FULL => return None, // a part of one
             Err(_) => {
                 let updated = host.stat(&db).ok()?.modified;
-                return Some(Stub {
-                    id: id.to_owned(),
-                    path: db,
-                    updated,
-                    touched: updated,
-                    title: None,
-                    alone: false,
-                    stat: None,
-                });
+                return Some(Stub::new(id, db, updated));
             }
         }
     }
@@ -101,15 +93,7 @@ pub(super) fn find(host: &dyn Host, store: &Path, id: &str) -> Option<Stub> {
         Err(_) if id.len() < FULL => None,
         Err(path) => {
             let updated = host.stat(store).ok()?.modified;
-            Some(Stub {
-                id: id.to_owned(),
-                path,
-                updated,
-                touched: updated,
-                title: None,
-                alone: false,
-                stat: None,
-            })
+            Some(Stub::new(id, path, updated))
         }
     }
 }

@@ -96,15 +96,7 @@ fn stub(host: &dyn Host, path: &Path, name: &str, stat: Stat) -> io::Result<Opti
         None => json::string(&header(&*host.open(path)?).unwrap_or_default(), "id"),
     };
     let (updated, touched) = (stat.modified, stat.touched);
-    Ok(id.map(|id| Stub {
-        id,
-        path: path.to_owned(),
-        updated,
-        touched,
-        title: None,
-        alone: false,
-        stat: Some(stat),
-    }))
+    Ok(id.map(|id| Stub { touched, stat: Some(stat), ..Stub::new(id, path, updated) }))
 }
 
 /// The session of this id that works in a directory; else all of it, the one written last first.

@@ -190,15 +190,7 @@ fn rows_and_entries_tell_a_session() {
     let database = Database::of(session(&cells), &said);
     let machine = database.clone().on(store());
     let title = Some(format!("mine ({KEY})"));
-    let stub = Stub {
-        id: ID.to_owned(),
-        path: DATABASE.into(),
-        updated: at(20),
-        touched: at(20),
-        title: title.clone(),
-        alone: false,
-        stat: None,
-    };
+    let stub = Stub { title: title.clone(), ..Stub::new(ID, DATABASE, at(20)) };
     assert_eq!(find(&machine), stub);
     let listing = openclaw().list(&machine, Path::new(STORE)).expect("it can be looked at");
     assert_eq!((listing.stubs, listing.problems), (vec![stub], Vec::new()));

@@ -59,15 +59,7 @@ fn an_index_and_a_transcript_tell_a_session() {
     let said = [begins(), message("user", "do it"), answer("yes", "toolUse"), answer("", "stop")];
     let machine = with_sessions(&index, &said);
     let title = Some(format!("mine ({KEY})"));
-    let stub = Stub {
-        id: ID.to_owned(),
-        path: transcript(),
-        updated: at(20),
-        touched: at(20),
-        title: title.clone(),
-        alone: false,
-        stat: None,
-    };
+    let stub = Stub { title: title.clone(), ..Stub::new(ID, transcript(), at(20)) };
     assert_eq!(find(&machine), stub);
     let record = Record {
         cwd: Some("/spawned".into()),

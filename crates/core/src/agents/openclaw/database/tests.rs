@@ -57,9 +57,7 @@ impl Tables for Compacted {
 }
 
 fn stub() -> Stub {
-    let (updated, path) = (Timestamp::UNIX_EPOCH, "/db".into());
-    let (id, touched) = ("one".to_owned(), updated);
-    Stub { id, path, updated, touched, title: None, alone: false, stat: None }
+    Stub::new("one", "/db", Timestamp::UNIX_EPOCH)
 }
 
 fn counted_of(then: Vec<i64>) -> Option<u64> {
