@@ -25,6 +25,10 @@ const NEAR: u64 = 256 << 10;
 const NEAR_STEP: usize = 64 << 10;
 /// What a walk leaves for the next one is no larger.
 const ROOMIEST: usize = 768 << 10;
+/// The kernel copies quicker to where a line of the processor's cache begins.
+const ALIGNED: usize = 64;
+/// Nothing is sought that is longer: what stands across two parts of a line too long to hold is shown with the second again.
+pub(crate) const ACROSS: usize = 32;
 
 /// One line, without its newline.
 #[derive(Debug, PartialEq, Eq)]
@@ -229,7 +233,7 @@ fn settled_at_end(room: &mut Vec<u8>, held: Range<usize>, size: usize) -> (usize
 /// Whoever walks through lines from the beginning on.
 pub trait Walker {
     /// Where in these lines, of which each has its newline, the first one is that is to be visited; any place within it.
-    /// The lines before it are passed over.
+    /// The lines before it are passed over. Of a line that is too long to hold it is asked part by part.
     fn sought(&self, lines: &[u8]) -> Option<usize>;
     /// Takes in a line.
     fn visit(&mut self, line: Line<'_>) -> Flow;
@@ -258,7 +262,7 @@ pub fn forward(
     walk(file, from, &mut Each(visit))
 }
 
-/// The same for those lines that are sought. One that is too long to hold may be visited unsought.
+/// The same for those lines that are sought.
 pub fn walk(file: &dyn Bytes, from: u64, walker: &mut dyn Walker) -> io::Result<u64> {
     if let Some(held) = file.held() {
         return Ok(walk_held(held, from, walker));
@@ -280,32 +284,65 @@ fn walk_on(
     walker: &mut dyn Walker,
 ) -> io::Result<u64> {
     let mut at = from; // of the first byte held
-    let mut held = 0; // bytes at the beginning of the room, of which none is a newline
+    let mut held = 0..0; // bytes of the room, of which none is a newline
     let mut step = FIRST_STEP;
     loop {
-        room.resize(room.len().max(held + step), 0);
-        let read = fill(file, &mut room[held..held + step], at + held as u64)?;
+        held = settled_for_next(room, held, step);
+        let read = fill(file, &mut room[held.end..held.end + step], at + held.len() as u64)?;
         if read == 0 {
             return Ok(at);
         }
-        let end = held + read;
-        let whole = memrchr(b'\n', &room[held..end]).map_or(0, |cut| held + cut + 1);
-        if let Some(stop) = walk_within(at, &room[..whole], walker) {
+        let end = held.end + read;
+        let newline = memrchr(b'\n', &room[held.end..end]);
+        let whole = newline.map_or(held.start, |cut| held.end + cut + 1);
+        if let Some(stop) = walk_within(at, &room[held.start..whole], walker) {
             return Ok(stop);
         }
-        room.copy_within(whole..end, 0);
-        at += whole as u64;
-        held = end - whole;
-        if held > LIMIT {
-            let Some(newline) = newline_after(file, at + held as u64)? else { return Ok(at) };
-            if walker.visit(Line { at, body: Body::Huge(newline - at) }).is_break() {
-                return Ok(newline + 1);
+        at += (whole - held.start) as u64;
+        held = whole..end;
+        if held.len() > LIMIT {
+            let Some(next) = pass(file, at, &room[held], walker)? else { return Ok(at) };
+            if next.is_enough {
+                return Ok(next.at);
             }
-            at = newline + 1;
-            held = 0;
+            (at, held) = (next.at, 0..0);
         }
         step = (step * 2).min(LAST_STEP);
     }
+}
+
+/// Moves what is held to where the next part is put behind it, and makes room for that.
+fn settled_for_next(room: &mut Vec<u8>, held: Range<usize>, step: usize) -> Range<usize> {
+    room.resize(room.len().max(held.len() + ALIGNED + step), 0);
+    let end = held.len() + room[held.len()..].as_ptr().align_offset(ALIGNED).min(ALIGNED);
+    let from = end - held.len();
+    room.copy_within(held, from);
+    from..end
+}
+
+/// What stands behind a line that is too long to hold.
+struct Next {
+    at: u64,
+    /// The line was enough.
+    is_enough: bool,
+}
+
+/// Passes a line of which this is the beginning, if it has an end. It is visited if it is sought.
+fn pass(
+    file: &dyn Bytes,
+    at: u64,
+    held: &[u8],
+    walker: &mut dyn Walker,
+) -> io::Result<Option<Next>> {
+    let mut is_sought = walker.sought(held).is_some();
+    let behind = (at + held.len() as u64, &held[held.len() - ACROSS..]);
+    let newline = newline_after(file, behind, &mut |part| {
+        is_sought = is_sought || walker.sought(part).is_some();
+    })?;
+    Ok(newline.map(|newline| {
+        let line = Line { at, body: Body::Huge(newline - at) };
+        Next { at: newline + 1, is_enough: is_sought && walker.visit(line).is_break() }
+    }))
 }
 
 /// Visits lines that stand at `at`, each with its newline. Where one was enough, says where the next begins.
@@ -415,18 +452,27 @@ fn newline_before(file: &dyn Bytes, end: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-fn newline_after(file: &dyn Bytes, from: u64) -> io::Result<Option<u64>> {
-    let mut chunk = vec![0; LAST_STEP];
-    let (first, mut from) = (from, from);
+/// Where the line ends that goes on from here, behind these bytes. The rest of it is shown part by part.
+fn newline_after(
+    file: &dyn Bytes,
+    (from, last): (u64, &[u8]),
+    show: &mut dyn FnMut(&[u8]),
+) -> io::Result<Option<u64>> {
+    let (first, mut from, kept) = (from, from, last.len());
+    let mut room = vec![0; kept + LAST_STEP];
+    room[..kept].copy_from_slice(last);
     loop {
         near(from - first)?;
-        let read = fill(file, &mut chunk, from)?;
-        if let Some(cut) = memchr(b'\n', &chunk[..read]) {
+        let read = fill(file, &mut room[kept..], from)?;
+        let cut = memchr(b'\n', &room[kept..kept + read]);
+        show(&room[..kept + cut.unwrap_or(read)]);
+        if let Some(cut) = cut {
             return Ok(Some(from + cut as u64));
         }
-        if read < chunk.len() {
+        if read < LAST_STEP {
             return Ok(None);
         }
+        room.copy_within(read.., 0);
         from += read as u64;
     }
 }

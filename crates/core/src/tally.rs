@@ -34,7 +34,7 @@ const NO_PRINT: u64 = 0;
 
 /// Something that is counted line by line.
 pub(crate) trait Count: Default {
-    /// Takes in the next line: one that was sought, or is too long to be held. False where what is kept of earlier lines is not
+    /// Takes in the next line that was sought. False where what is kept of earlier lines is not
     /// enough for that, and all have to be counted anew; never said by one that has seen all lines itself.
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool;
     /// Where in these lines the first one is that may count; what it passes over would be taken in without a trace.

@@ -42,7 +42,7 @@ struct Counted {
 
 impl Count for Counted {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        let is_sought = self.copying.is_over() && line.whole().is_some();
+        let is_sought = self.copying.is_over();
         self.copying.take(line);
         match is_sought || USAGE.may_be_in(file, line) {
             true => self.add(&json::parts(file, line, COUNTED)),

@@ -125,9 +125,6 @@ pub(super) struct Billed(pub(super) Tokens);
 
 impl Count for Billed {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        if line.whole().is_none() && !RECORD.may_be_in(file, line) {
-            return true;
-        }
         let event = json::parts(file, line, BILLED);
         if event.text("type") == Some("session.usage_record") {
             let usage = event.get("data").get("usage");

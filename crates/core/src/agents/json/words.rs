@@ -2,7 +2,7 @@
 
 use crate::{
     host::Bytes,
-    lines::{Body, Line, Span},
+    lines::{self, Body, Line, Span},
 };
 use fearless_simd::{Level, dispatch, prelude::*, u8x64};
 use std::io::Read;
@@ -13,8 +13,6 @@ const PIECE: usize = 128 << 10;
 const BLOCK: usize = 64;
 /// A block, and the byte behind its last place.
 const WIDE: usize = BLOCK + 1;
-/// No word that is looked for is longer, with its quotes.
-const LONGEST_WORD: usize = 32;
 
 /// Tells lines that may hold any of some words between quotes from those that cannot, at the speed of the memory.
 pub(in crate::agents) struct Words<const COUNT: usize>([&'static [u8]; COUNT]);
@@ -37,7 +35,7 @@ impl<const COUNT: usize> Words<COUNT> {
         while at < COUNT {
             words[at] = quoted[at].as_bytes();
             assert!(words[at].len() > 1, "its first two bytes are looked for");
-            assert!(words[at].len() <= LONGEST_WORD, "it would be missed where it stands across");
+            assert!(words[at].len() <= lines::ACROSS, "it would be missed where it stands across");
             at += 1;
         }
         Self(words)
@@ -128,7 +126,7 @@ impl<const COUNT: usize> Words<COUNT> {
             if self.place(&piece[..end]).is_some() {
                 return true;
             }
-            held = end.min(LONGEST_WORD);
+            held = end.min(lines::ACROSS);
             piece.copy_within(end - held..end, 0);
         }
     }

@@ -94,9 +94,7 @@ pub(super) struct Billed {
 
 impl Count for Billed {
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
-        let is_sought = line.whole().is_some() || BILL.may_be_in(file, line);
-        let entry = is_sought.then(|| json::parts(file, line, BILLED));
-        if let Some((tokens, dollars)) = entry.as_ref().and_then(entries::billed) {
+        if let Some((tokens, dollars)) = entries::billed(&json::parts(file, line, BILLED)) {
             self.tokens = self.tokens.plus(tokens);
             self.cost_usd += dollars;
         }
