@@ -11,20 +11,18 @@ mod opened;
 mod tests;
 
 use agentctl_core::{
-    host::{Cell, Showing, Shown, Tables},
+    host::{Cell, Moment, Showing, Shown, Tables, together},
     lines::Flow,
 };
 use opened::Opened;
 use std::{
+    cell::{RefCell, RefMut},
     collections::HashMap,
     io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-
-/// How often a file that changes under the reader is read anew.
-const TRIES: usize = 5;
 
 /// Databases opened for one command.
 #[derive(Debug)]
@@ -50,7 +48,19 @@ impl Databases {
         Self { patience, open: Mutex::default() }
     }
 
-    /// The file, and a connection that was asked before.
+    /// A connection that was asked before, or a new one.
+    fn asked(&self, db: &Path) -> io::Result<Asked<'_>> {
+        let (file, idle) = self.take(db)?;
+        let opened = idle.map_or_else(|| Opened::new(&file), Ok)?;
+        let (db, opened) = (db.to_owned(), RefCell::new(opened));
+        Ok(Asked { all: self, db, file, opened, until: self.until() })
+    }
+
+    /// When an answer to what is asked now comes too late.
+    fn until(&self) -> Instant {
+        Instant::now() + self.patience
+    }
+
     fn take(&self, db: &Path) -> io::Result<(PathBuf, Option<Opened>)> {
         if let Some(kept) = locked(&self.open).get_mut(db) {
             return Ok((kept.file.clone(), kept.idle.pop()));
@@ -70,26 +80,7 @@ impl Databases {
 
 impl Tables for Databases {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
-        let (file, mut idle) = self.take(db)?;
-        let until = Instant::now() + self.patience;
-        for _ in 0..TRIES {
-            let mut opened = match idle.take() {
-                Some(opened) => opened,
-                None => Opened::new(&file)?,
-            };
-            let rows = answer::rows(opened.connection(), sql, args, until);
-            // What was read from a file that changed since it was opened may be old, or half old, half new.
-            if opened.is_current(&file) {
-                if opened.is_lasting() {
-                    self.put_back(db, opened);
-                }
-                return rows;
-            }
-            if Instant::now() >= until {
-                return Err(answer::late());
-            }
-        }
-        Err(io::Error::other("it changes faster than it can be read"))
+        together(self, db, |tables| tables.rows(db, sql, args))
     }
 
     fn show(
@@ -98,21 +89,68 @@ impl Tables for Databases {
         question: (&str, &[Cell]),
         visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
     ) -> io::Result<Showing> {
-        let (file, idle) = self.take(db)?;
-        let until = Instant::now() + self.patience;
-        let mut opened = match idle {
-            Some(opened) => opened,
-            None => Opened::new(&file)?,
+        let asked = Box::new(self.asked(db)?);
+        let shown = asked.show(db, question, visit);
+        // Whatever went wrong, if it was asked while it changed.
+        if asked.stands()? { shown } else { Ok(Showing::Torn) }
+    }
+
+    fn moment(&self, db: &Path) -> io::Result<Option<Box<dyn Moment + '_>>> {
+        Ok(Some(Box::new(self.asked(db)?)))
+    }
+}
+
+/// One of them, while it is asked.
+struct Asked<'d> {
+    all: &'d Databases,
+    db: PathBuf,
+    file: PathBuf,
+    opened: RefCell<Opened>,
+    /// Who was asked in vain until then is not asked again.
+    until: Instant,
+}
+
+impl Asked<'_> {
+    /// The connection, unless another database is meant, or who is shown a row asks for more.
+    fn opened_at(&self, db: &Path) -> Option<RefMut<'_, Opened>> {
+        self.opened.try_borrow_mut().ok().filter(|_| db == self.db)
+    }
+}
+
+impl Tables for Asked<'_> {
+    fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
+        match self.opened_at(db) {
+            Some(mut opened) => answer::rows(opened.connection(), sql, args, self.all.until()),
+            None => self.all.rows(db, sql, args),
+        }
+    }
+
+    fn show(
+        &self,
+        db: &Path,
+        question: (&str, &[Cell]),
+        visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
+    ) -> io::Result<Showing> {
+        let Some(mut opened) = self.opened_at(db) else {
+            return self.all.show(db, question, visit);
         };
-        let shown = answer::show(opened.connection(), question, until, visit);
-        if !opened.is_current(&file) {
-            // Whatever went wrong, unless it took all the time.
-            return if Instant::now() < until { Ok(Showing::Torn) } else { Err(answer::late()) };
-        }
-        if opened.is_lasting() {
-            self.put_back(db, opened);
-        }
+        let shown = answer::show(opened.connection(), question, self.all.until(), visit);
         shown.map(|()| Showing::Sound)
+    }
+}
+
+impl Moment for Asked<'_> {
+    /// What was read from a file that changed since it was opened may be old, or half old, half new.
+    fn stands(self: Box<Self>) -> io::Result<bool> {
+        let opened = self.opened.into_inner();
+        let is_current = opened.is_current(&self.file);
+        if is_current && opened.is_lasting() {
+            self.all.put_back(&self.db, opened);
+        }
+        match is_current || Instant::now() < self.until {
+            true => Ok(is_current),
+            false => Err(answer::late()),
+        }
     }
 }
 

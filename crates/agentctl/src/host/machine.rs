@@ -15,8 +15,9 @@ use agentctl_core::{
     control::Unheard,
     evidence::Record,
     host::{
-        Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, Looked, OpenFile,
-        Opening, Original, Servers, Showing, Shown, Spent, Stat, Table, Tables, Talk, Told, Use,
+        Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, Looked, Moment,
+        OpenFile, Opening, Original, Servers, Showing, Shown, Spent, Stat, Table, Tables, Talk,
+        Told, Use,
     },
     ident::ProcKey,
     lines::Flow,
@@ -323,6 +324,10 @@ impl<K> Tables for Machine<K> {
         visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
     ) -> io::Result<Showing> {
         self.databases.show(db, question, visit)
+    }
+
+    fn moment(&self, db: &Path) -> io::Result<Option<Box<dyn Moment + '_>>> {
+        self.databases.moment(db)
     }
 }
 

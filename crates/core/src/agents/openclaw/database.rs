@@ -16,7 +16,7 @@ use crate::{
     },
     control::plain,
     evidence::Record,
-    host::{Cell, Host, Showing, Shown, Stat, Tables},
+    host::{Cell, Host, Showing, Shown, Stat, Tables, together},
     lines::{self, Flow},
     proof::Source,
 };
@@ -81,22 +81,22 @@ pub(super) fn all(host: &dyn Host, db: &Path) -> io::Result<Vec<Entry>> {
 }
 
 fn sessions(
-    host: &dyn Host,
+    tables: &dyn Tables,
     db: &Path,
     (ids, which): (&str, &str),
     args: &[Cell],
 ) -> io::Result<Vec<Entry>> {
     let sql = format!("with ids(id, key) as ({ids}) {SESSIONS} {which}");
-    let rows = match host.rows(db, &sql, args) {
-        Err(_) if is_unborn(host, db) => Vec::new(),
+    let rows = match tables.rows(db, &sql, args) {
+        Err(_) if is_unborn(tables, db) => Vec::new(),
         rows => rows?,
     };
     Ok(rows.iter().filter_map(|row| entry(row)).collect())
 }
 
 /// 2026.9.6 makes its tables one by one, and numbers their schema when all are there.
-fn is_unborn(host: &dyn Host, db: &Path) -> bool {
-    let version = host.rows(db, "pragma user_version", &[]);
+fn is_unborn(tables: &dyn Tables, db: &Path) -> bool {
+    let version = tables.rows(db, "pragma user_version", &[]);
     version.is_ok_and(|rows| rows.iter().flatten().all(|cell| cell.number() == Some(0)))
 }
 
@@ -122,11 +122,11 @@ fn at_rest(host: &dyn Host, db: &Path) -> Option<Stat> {
 }
 
 /// One session.
-pub(super) fn one(host: &dyn Host, db: &Path, id: &str) -> io::Result<Option<Entry>> {
+pub(super) fn one(tables: &dyn Tables, db: &Path, id: &str) -> io::Result<Option<Entry>> {
     let id = [Cell::Text(id.to_owned())];
-    let mut found = sessions(host, db, (KEYED, ""), &id)?;
+    let mut found = sessions(tables, db, (KEYED, ""), &id)?;
     if found.is_empty() {
-        found = sessions(host, db, (ID, ""), &id)?;
+        found = sessions(tables, db, (ID, ""), &id)?;
     }
     Ok(found.into_iter().next())
 }
@@ -195,19 +195,23 @@ pub(super) fn shown(db: &Path, entry: &Entry) -> Source {
 
 /// What one session says of itself.
 pub(super) fn read(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Record> {
+    together(host, &stub.path, |tables| told(tables, stub, depth))
+}
+
+fn told(tables: &dyn Tables, stub: &Stub, depth: Depth) -> io::Result<Record> {
     let gone = || io::Error::new(io::ErrorKind::NotFound, "its row is gone");
-    let mut entry = one(host, &stub.path, &stub.id)?.ok_or_else(gone)?;
-    let written = host.rows(&stub.path, "select app_version from schema_meta limit 1", &[]);
+    let mut entry = one(tables, &stub.path, &stub.id)?.ok_or_else(gone)?;
+    let written = tables.rows(&stub.path, "select app_version from schema_meta limit 1", &[]);
     let elsewhere = written.is_err();
     entry.version = written.unwrap_or_default().first().and_then(|row| string(row, 0));
     let shown = shown(&stub.path, &entry);
     let said = match depth {
-        Depth::Whole => whole(host, stub, entry.is_told().then_some(&shown))?,
+        Depth::Whole => whole(tables, stub, entry.is_told().then_some(&shown))?,
         Depth::Glance => {
             let mut said = Transcript::default();
             let end = [Cell::Number(GLANCE)];
-            let oldest = rows(host, stub, "order by seq limit ?2", &end)?;
-            let newest = rows(host, stub, "order by seq desc limit ?2", &end)?;
+            let oldest = rows(tables, stub, "order by seq limit ?2", &end)?;
+            let newest = rows(tables, stub, "order by seq desc limit ?2", &end)?;
             let both = oldest.iter().chain(newest.iter().rev());
             for event in both.filter_map(|row| event(row, &glanced)) {
                 said.newer(&event, shown.clone());

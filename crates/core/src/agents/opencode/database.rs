@@ -13,7 +13,7 @@ use super::{
 use crate::{
     agent::{Depth, Stub},
     agents::json::{self, Pick},
-    host::{Cell, Host},
+    host::{Cell, Host, Tables, together},
     proof::Source,
 };
 use jiff::Timestamp;
@@ -84,7 +84,7 @@ pub(super) fn busy(host: &dyn Host, db: &Path, since: Timestamp) -> io::Result<V
         if busy.contains(&directory) {
             continue;
         }
-        let is_open = match (Asked { host, db, id }).newest() {
+        let is_open = match (Asked { tables: host, db, id }).newest() {
             Ok(newest) => newest.is_some_and(|newest| record::is_open(newest.said)),
             Err(why) if why.kind() == io::ErrorKind::TimedOut => return Err(why),
             Err(_) => true, // what cannot be read may be open, and must not hide the others
@@ -105,7 +105,10 @@ fn stub(db: &Path, row: &[Cell]) -> Option<Stub> {
 
 /// What a session says of itself.
 pub(super) fn saved(host: &dyn Host, stub: &Stub, depth: Depth) -> io::Result<Saved> {
-    let asked = Asked { host, db: &stub.path, id: &stub.id };
+    together(host, &stub.path, |tables| told(Asked { tables, db: &stub.path, id: &stub.id }, depth))
+}
+
+fn told(asked: Asked<'_>, depth: Depth) -> io::Result<Saved> {
     let newest = asked.newest()?;
     if newest.is_none() && asked.is_elsewhere()? {
         let why = "its messages are in the table `session_message`, which is not understood";
@@ -140,14 +143,14 @@ fn field(column: &str, path: &str) -> String {
 
 /// One session of one database.
 struct Asked<'a> {
-    host: &'a dyn Host,
+    tables: &'a dyn Tables,
     db: &'a Path,
     id: &'a str,
 }
 
 impl Asked<'_> {
     fn rows(&self, sql: &str) -> io::Result<Vec<Vec<Cell>>> {
-        self.host.rows(self.db, sql, &[Cell::Text(self.id.to_owned())])
+        self.tables.rows(self.db, sql, &[Cell::Text(self.id.to_owned())])
     }
 
     /// First column of each row, as JSON.
@@ -165,7 +168,7 @@ impl Asked<'_> {
         let found = match self.values(&session(&|name| name)) {
             Err(why) if why.kind() != io::ErrorKind::TimedOut => {
                 let sql = "select name from pragma_table_info('session')";
-                let rows = self.host.rows(self.db, sql, &[])?;
+                let rows = self.tables.rows(self.db, sql, &[])?;
                 let there: HashSet<&str> =
                     rows.iter().filter_map(|row| row.first()?.text()).collect();
                 self.values(&session(&|name| if there.contains(name) { name } else { "null" }))
@@ -230,7 +233,7 @@ impl Asked<'_> {
     /// Newer schemas may keep messages in another table, which 1.18.33 has and leaves empty.
     fn is_elsewhere(&self) -> io::Result<bool> {
         let there = "select 1 from sqlite_master where name = 'session_message'";
-        if self.host.rows(self.db, there, &[])?.is_empty() {
+        if self.tables.rows(self.db, there, &[])?.is_empty() {
             return Ok(false); // 1.2.1
         }
         let sql = "select 1 from session_message where session_id = ?1 limit 1";
