@@ -2,7 +2,7 @@
 
 use super::{Databases, opened::beside};
 use agentctl_core::{
-    host::{Cell, Showing, Shown, Tables},
+    host::{Cell, Showing, Shown, Tables, together},
     lines::Flow,
 };
 use rusqlite::Connection;
@@ -31,7 +31,7 @@ fn count(db: &Path) -> io::Result<Vec<Vec<Cell>>> {
     counted(&Databases::new(PATIENCE), db)
 }
 
-fn counted(databases: &Databases, db: &Path) -> io::Result<Vec<Vec<Cell>>> {
+fn counted(databases: &dyn Tables, db: &Path) -> io::Result<Vec<Vec<Cell>>> {
     databases.rows(db, "select count(*) from t", &[])
 }
 
@@ -223,6 +223,38 @@ fn what_changes_while_it_is_shown_does_not_count() {
     assert_eq!(shown(""), (Showing::Sound, 4), "the next look sees all");
     let late = Databases::new(Duration::ZERO).show(&db, (ENDLESS, &[]), &mut |_| Flow::Break(()));
     assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+}
+
+#[test]
+fn questions_that_belong_together_are_put_again_where_it_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let [db, other] = ["a.db", "b.db"].map(|name| home.path().join(name));
+    let [writer, elsewhere] = [&db, &other].map(|db| Connection::open(db).unwrap());
+    writer.execute_batch("create table t(x); insert into t values(1)").unwrap();
+    elsewhere.execute_batch("create table t(x)").unwrap();
+    let databases = Databases::new(PATIENCE);
+    let tries = std::cell::Cell::new(0);
+    let counts = together(&databases, &db, |tables| {
+        tries.set(tries.get() + 1);
+        let before = counted(tables, &db)?;
+        if tries.get() < 3 {
+            writer.execute_batch("insert into t values(2)").unwrap();
+        }
+        // Who asks while a row is shown, and who asks another database, is answered too.
+        let mut more = Vec::new();
+        let _ = tables.show(&db, ("select 1", &[]), &mut |_| {
+            more.extend([counted(tables, &db), counted(tables, &other)]);
+            Flow::Continue(())
+        })?;
+        Ok((before, more.into_iter().collect::<io::Result<Vec<_>>>()?))
+    });
+    let [all, none] = [3, 0].map(|count| vec![vec![Cell::Number(count)]]);
+    assert_eq!((counts.unwrap(), tries.get()), ((all.clone(), vec![all, none]), 3));
+    let fast = together(&databases, &db, |tables| {
+        writer.execute_batch("insert into t values(2)").unwrap();
+        counted(tables, &db)
+    });
+    assert_eq!(fast.unwrap_err().to_string(), "it changes faster than it can be read");
 }
 
 /// OpenCode's parts are left out by how they begin, and read by us where no name stands twice.
