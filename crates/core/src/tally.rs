@@ -8,6 +8,7 @@ mod messages;
 mod numbers;
 mod quick;
 
+pub use messages::AsItIs;
 pub(crate) use messages::Messages;
 pub(crate) use numbers::{Reader, Writer};
 
@@ -41,6 +42,8 @@ pub(crate) trait Count: Default {
     fn sought(&self, _: &[u8]) -> Option<usize> {
         Some(0)
     }
+    /// No line is added any more: what is only kept for those may go.
+    fn settle(&mut self) {}
     /// Writes down what the next lines are added to.
     fn write(&self, to: &mut Writer);
     /// What was written down.
@@ -95,7 +98,7 @@ impl<'a> Tally<'a> {
         let ends = ends.map(|_| Ends::of(file)).transpose()?;
         let before = before.filter(|_| file.size() >= LONG);
         let later = before.and_then(|before| later(file, &before.kept).transpose());
-        let (mark, count) = match later {
+        let (mark, mut count) = match later {
             Some(counted) => counted?,
             None => walk(file, 0, C::default())?.unwrap_or_default(),
         };
@@ -110,8 +113,11 @@ impl<'a> Tally<'a> {
             // Behind the print: of what was written anew since, the count is one thing and the print another.
             let now = file.stat().unwrap_or_else(|| self.host.stat(path));
             let has_grown = now.is_ok_and(|now| has_only_grown(&counting.stat, &now));
-            let stands = || ends.map_or(Ok(true), |ends| ends.stand(file));
+            let stands = || ends.as_ref().map_or(Ok(true), |ends| ends.stand(file));
             if has_grown && stands()? {
+                if ends.is_none() {
+                    count.settle();
+                }
                 self.host.keep_count(counting, &place.write(&count));
             }
         }

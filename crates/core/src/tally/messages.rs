@@ -1,10 +1,10 @@
 //! Tokens of messages that may stand on several lines, under one id: the last line counts.
 
-use super::{Reader, Writer};
+use super::{Reader, Writer, quick};
 use crate::evidence::Tokens;
 use std::{
     collections::HashMap,
-    hash::{BuildHasherDefault, DefaultHasher, Hasher},
+    hash::{BuildHasherDefault, Hasher},
     ops::Range,
 };
 
@@ -90,6 +90,11 @@ impl Messages {
         sorted(&self.ids, self.named.iter())
     }
 
+    /// Of each only its sum is kept.
+    pub(crate) fn settle(&mut self) {
+        *self = Self { settled: self.tokens(), ids: self.sums(), ..Self::default() };
+    }
+
     pub(crate) fn write(&self, to: &mut Writer) {
         let mut named: Vec<_> = self.named.iter().collect();
         named.sort_unstable_by_key(|message| message.order);
@@ -126,14 +131,12 @@ fn sorted<'m>(ids: &[u64], messages: impl Iterator<Item = &'m Named>) -> Vec<u64
 
 /// Two ids of one sum are taken for one only to count anew.
 fn sum(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(id.as_bytes());
-    hasher.finish()
+    quick::sum(0, id.as_bytes())
 }
 
 /// A sum is as good as any to be placed by.
 #[derive(Debug, Default)]
-struct AsItIs(u64);
+pub struct AsItIs(u64);
 
 impl Hasher for AsItIs {
     fn write(&mut self, bytes: &[u8]) {

@@ -2,7 +2,8 @@
 
 use super::shard::{FRAME, LENGTHS, MARK, Place, Shard, lengths_of, sum};
 use crate::write::Growing;
-use std::{collections::HashMap, io, path::Path};
+use agentctl_core::tally::AsItIs;
+use std::{collections::HashMap, hash::BuildHasherDefault, io, path::Path};
 
 /// A longer record is not worth its place.
 const LONGEST: usize = 256 << 10;
@@ -29,13 +30,13 @@ pub(super) struct Draft {
     length: usize,
     waiting: Vec<u8>,
     /// By the sums of their names; none of what was too long, or had no room.
-    places: HashMap<u64, Option<Place>>,
+    places: HashMap<u64, Option<Place>, BuildHasherDefault<AsItIs>>,
 }
 
 impl Draft {
     /// For a file in this place, which is to be no longer than that.
     pub(super) fn begin(path: &Path, most: usize) -> io::Result<Self> {
-        let (file, waiting, places) = (Growing::begin(path)?, Vec::new(), HashMap::new());
+        let (file, waiting, places) = (Growing::begin(path)?, Vec::new(), HashMap::default());
         Ok(Self { file, most, length: 0, waiting, places })
     }
 

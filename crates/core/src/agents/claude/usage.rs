@@ -54,6 +54,10 @@ impl Count for Counted {
         if self.copying.is_over() { USAGE.place(lines) } else { Some(0) }
     }
 
+    fn settle(&mut self) {
+        self.messages.settle();
+    }
+
     fn write(&self, to: &mut Writer) {
         self.messages.write(to);
         self.copying.write(to);

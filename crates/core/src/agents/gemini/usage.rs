@@ -45,6 +45,10 @@ impl Count for Counted {
         TOKENS.place(lines)
     }
 
+    fn settle(&mut self) {
+        self.0.settle();
+    }
+
     fn write(&self, to: &mut Writer) {
         self.0.write(to);
     }
