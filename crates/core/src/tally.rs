@@ -35,8 +35,12 @@ const NO_PRINT: u64 = 0;
 
 /// Something that is counted line by line.
 pub(crate) trait Count: Default {
+    /// Nothing yet, with room for whatever comes.
+    fn roomy() -> Self {
+        Self::default()
+    }
     /// Takes in the next line that was sought. False where what is kept of earlier lines is not
-    /// enough for that, and all have to be counted anew; never said by one that has seen all lines itself.
+    /// enough for that, and all have to be counted anew, with room; never said by one that has it.
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool;
     /// Where in these lines the first one is that may count; what it passes over would be taken in without a trace.
     fn sought(&self, _: &[u8]) -> Option<usize> {
@@ -97,10 +101,10 @@ impl<'a> Tally<'a> {
         let ends = counting.as_ref().filter(is_compared);
         let ends = ends.map(|_| Ends::of(file)).transpose()?;
         let before = before.filter(|_| file.size() >= LONG);
-        let later = before.and_then(|before| later(file, &before.kept).transpose());
+        let later = before.and_then(|before| later::<C>(file, &before.kept).transpose());
         let (mark, mut count) = match later {
             Some(counted) => counted?,
-            None => walk(file, 0, C::default())?.unwrap_or_default(),
+            None => anew(file)?,
         };
         if let Some(counting) = &counting {
             // Nearly every count ends with its file, of which that is known, and is compared below.
@@ -144,7 +148,7 @@ impl<'a> Tally<'a> {
 
     /// A message of one file stands in another, too: they are counted as one.
     fn together<C: Family>(&self, own: &Path, spawned: &[Found]) -> io::Result<Tokens> {
-        let mut all = C::default();
+        let mut all = C::roomy();
         for path in iter::once(own).chain(spawned.iter().map(|(path, _)| path.as_path())) {
             let file = self.host.open(path).map_err(|why| named(path, &why))?;
             let walked = walk(&*file, 0, all).map_err(|why| named(path, &why))?;
@@ -176,6 +180,14 @@ fn later<C: Count>(file: &dyn Bytes, kept: &[u8]) -> io::Result<Option<(u64, C)>
     match place.mark <= file.size() && print(file, place.mark)? == place.print {
         true => walk(file, place.mark, count),
         false => Ok(None),
+    }
+}
+
+/// From the first line on: mostly the little that is kept of earlier lines is enough.
+fn anew<C: Count>(file: &dyn Bytes) -> io::Result<(u64, C)> {
+    match walk(file, 0, C::default())? {
+        Some(counted) => Ok(counted),
+        None => Ok(walk(file, 0, C::roomy())?.unwrap_or_default()),
     }
 }
 

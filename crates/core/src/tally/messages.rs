@@ -5,11 +5,19 @@ use crate::evidence::Tokens;
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
+    mem,
     ops::Range,
 };
 
 /// How many of the newest messages are kept with what they count, since their next line may be still to come.
 const RECENT: usize = 16;
+
+/// How many of the newest are known by name, or twice as many: the lines of a message stand near each other, and a transcript
+/// may have a million of them.
+const KNOWN: usize = 512;
+
+/// One more for each so many of the others: to put more to those takes as long as there are.
+const MANY: usize = 32;
 
 /// Most transcripts have as many, or fewer: room that grows is copied each time.
 const SOME: usize = 32;
@@ -29,6 +37,8 @@ pub(crate) struct Messages {
     /// Of each sum the message that was met last.
     places: HashMap<u64, usize, BuildHasherDefault<AsItIs>>,
     next: u64,
+    /// All of them are known by name.
+    roomy: bool,
 }
 
 /// A message of which the id is known.
@@ -43,27 +53,54 @@ struct Named {
 }
 
 impl Messages {
+    /// None yet, with room for the names of all that come.
+    pub(crate) fn roomy() -> Self {
+        Self { roomy: true, ..Self::default() }
+    }
+
     /// One more line of a message. False where an earlier one was counted already and cannot be taken back.
     pub(crate) fn add(&mut self, id: &str, tokens: Tokens) -> bool {
         let sum = sum(id);
-        let is_new = self.ids.binary_search(&sum).is_err();
-        if is_new {
+        if !self.renew(id, sum, tokens) {
+            if self.ids.binary_search(&sum).is_ok() {
+                return false;
+            }
             self.put(id, sum, tokens);
         }
-        is_new
+        if !self.roomy && self.named.len() > self.most() {
+            self.keep_newest(KNOWN);
+        }
+        true
     }
 
-    fn put(&mut self, id: &str, sum: u64, tokens: Tokens) {
-        let order = self.next;
-        self.next += 1;
+    /// How many may be known by name.
+    fn most(&self) -> usize {
+        2 * KNOWN + self.ids.len() / MANY
+    }
+
+    /// One more line of a message that is known by name, or of a new one.
+    fn take(&mut self, id: &str, sum: u64, tokens: Tokens) {
+        if !self.renew(id, sum, tokens) {
+            self.put(id, sum, tokens);
+        }
+    }
+
+    /// The newest line of a message that is known by name.
+    fn renew(&mut self, id: &str, sum: u64, tokens: Tokens) -> bool {
         let mut place = self.places.get(&sum).copied();
         while let Some(message) = place.and_then(|at| self.named.get_mut(at)) {
             if self.texts.get(message.text.clone()) == Some(id) {
-                (message.order, message.tokens) = (order, tokens);
-                return;
+                (message.order, message.tokens) = (self.next, tokens);
+                self.next += 1;
+                return true;
             }
             place = message.twin;
         }
+        false
+    }
+
+    /// One more that is.
+    fn put(&mut self, id: &str, sum: u64, tokens: Tokens) {
         if self.named.is_empty() {
             self.named.reserve(SOME);
             self.texts.reserve(SOME * ID);
@@ -71,8 +108,9 @@ impl Messages {
         }
         let from = self.texts.len();
         self.texts.push_str(id);
-        let twin = self.places.insert(sum, self.named.len());
+        let (twin, order) = (self.places.insert(sum, self.named.len()), self.next);
         self.named.push(Named { text: from..self.texts.len(), sum, order, tokens, twin });
+        self.next += 1;
     }
 
     /// Of all messages together.
@@ -87,12 +125,25 @@ impl Messages {
 
     /// Sums of all ids, in order: what has none in common with another has no message in common with it.
     pub(crate) fn sums(&self) -> Vec<u64> {
-        sorted(&self.ids, self.named.iter())
+        sorted(self.ids.clone(), self.named.iter())
     }
 
     /// Of each only its sum is kept.
     pub(crate) fn settle(&mut self) {
-        *self = Self { settled: self.tokens(), ids: self.sums(), ..Self::default() };
+        self.keep_newest(0);
+    }
+
+    /// Of all but so many only the sums are kept.
+    fn keep_newest(&mut self, count: usize) {
+        let (mut named, texts) = (mem::take(&mut self.named), mem::take(&mut self.texts));
+        self.places.clear();
+        named.sort_unstable_by_key(|message| message.order);
+        let newest = named.split_off(named.len().saturating_sub(count));
+        self.settled = named.iter().map(|message| message.tokens).fold(self.settled, Tokens::plus);
+        self.ids = sorted(mem::take(&mut self.ids), named.iter());
+        for message in newest {
+            self.put(&texts[message.text], message.sum, message.tokens);
+        }
     }
 
     pub(crate) fn write(&self, to: &mut Writer) {
@@ -100,9 +151,9 @@ impl Messages {
         named.sort_unstable_by_key(|message| message.order);
         let (old, recent) = named.split_at(named.len().saturating_sub(RECENT));
         to.tokens(old.iter().map(|message| message.tokens).fold(self.settled, Tokens::plus));
-        let ids = sorted(&self.ids, old.iter().copied());
-        to.number(ids.len() as u64);
-        ids.iter().for_each(|id| to.number(*id));
+        to.number((self.ids.len() + old.len()) as u64);
+        let ids = self.ids.iter().copied().chain(old.iter().map(|message| message.sum));
+        ids.for_each(|id| to.number(id));
         to.number(recent.len() as u64);
         for message in recent {
             to.text(&self.texts[message.text.clone()]);
@@ -112,20 +163,21 @@ impl Messages {
 
     pub(crate) fn read(from: &mut Reader<'_>) -> Option<Self> {
         let settled = from.tokens()?;
-        let ids = (0..from.count(8)?).map(|_| from.number()).collect::<Option<Vec<u64>>>()?;
+        let mut ids = (0..from.count(8)?).map(|_| from.number()).collect::<Option<Vec<u64>>>()?;
+        ids.sort();
         let mut all = Self { settled, ids, ..Self::default() };
         for _ in 0..from.count(40)? {
             let (id, tokens) = (from.text()?, from.tokens()?);
-            all.put(id, sum(id), tokens);
+            all.take(id, sum(id), tokens);
         }
         Some(all)
     }
 }
 
-/// Sums that are kept, and those of messages.
-fn sorted<'m>(ids: &[u64], messages: impl Iterator<Item = &'m Named>) -> Vec<u64> {
-    let mut sums: Vec<u64> = ids.iter().copied().chain(messages.map(|one| one.sum)).collect();
-    sums.sort_unstable();
+/// Sums that are kept, which are in order, and those of messages: a sort that sees such runs only puts them together.
+fn sorted<'m>(mut sums: Vec<u64>, messages: impl Iterator<Item = &'m Named>) -> Vec<u64> {
+    sums.extend(messages.map(|one| one.sum));
+    sums.sort();
     sums
 }
 
@@ -160,12 +212,36 @@ mod tests {
         Tokens { output, ..Tokens::default() }
     }
 
+    /// One more than are known by name at once, each met twice in a row, and then some of them again.
+    #[test]
+    fn a_message_that_is_met_again_long_after_is_known_where_there_is_room() {
+        let count = 2 * KNOWN as u64 + 1;
+        let mut known = [Messages::default(), Messages::roomy()];
+        for messages in &mut known {
+            for (number, output) in (0..count).flat_map(|number| [(number, 7), (number, 1)]) {
+                assert!(messages.add(&number.to_string(), used(output)));
+            }
+            assert_eq!((messages.len() as u64, messages.tokens()), (count, used(count)));
+        }
+        let [few, all] = &mut known;
+        assert!(few.named.len() <= 2 * KNOWN && all.named.len() as u64 == count);
+        assert_eq!(few.sums(), all.sums());
+        let newest = (count - KNOWN as u64).to_string();
+        for messages in [&mut *few, &mut *all] {
+            assert!(messages.add(&newest, used(2)));
+            assert_eq!(messages.tokens(), used(count + 1));
+        }
+        assert!(!few.add("0", used(2)), "it is not known any more what that counted");
+        assert!(all.add("0", used(2)));
+        assert_eq!(all.tokens(), used(count + 2));
+    }
+
     /// No two ids are known that have one sum: here they are said to.
     #[test]
     fn messages_of_one_sum_are_told_apart_by_their_ids() {
         let mut messages = Messages::default();
         for (id, output) in [("a", 1), ("b", 20), ("c", 300), ("a", 4000), ("b", 50_000)] {
-            messages.put(id, 7, used(output));
+            messages.take(id, 7, used(output));
         }
         assert_eq!((messages.len(), messages.tokens()), (3, used(54_300)));
         let mut to = Writer::default();

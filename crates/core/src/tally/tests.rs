@@ -11,6 +11,10 @@ use std::sync::Mutex;
 struct Lines(Messages);
 
 impl Count for Lines {
+    fn roomy() -> Self {
+        Self(Messages::roomy())
+    }
+
     fn take(&mut self, _: &dyn Bytes, line: &Line<'_>) -> bool {
         let Body::Whole(bytes) = line.body else { return true };
         let text = String::from_utf8_lossy(bytes);
@@ -78,6 +82,17 @@ fn new_messages_are_added_and_the_newest_may_change() {
     assert_eq!(sums(with(&[])), Some((40, 40)));
     assert_eq!(sums(with(&[(50, 5), (39, 7), (50, 6)])), Some((41, 39 + 7 + 6)));
     assert_eq!(sums(with(&[(0, 7)])), None, "what that counted before is not known any more");
+}
+
+/// A message is met again so long after that nobody knows any more what its first line counted.
+#[test]
+fn what_is_met_again_long_after_is_counted_once() {
+    let many: Vec<String> = (0..10_000).map(|id| format!("m{id} 1\n")).collect();
+    let file = [many.concat(), many[..10].concat().replace(" 1", " 3")].concat().into_bytes();
+    assert!(walk(&file, 0, Lines::default()).expect("readable").is_none());
+    let (mark, Lines(messages)) = anew(&file).expect("readable");
+    assert_eq!((mark, messages.len()), (file.len() as u64, 10_000));
+    assert_eq!(messages.tokens().output, 10_000 + 10 * 2);
 }
 
 /// What is kept of a count that went on knows the newest messages of all of it.

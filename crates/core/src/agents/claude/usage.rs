@@ -41,6 +41,10 @@ struct Counted {
 }
 
 impl Count for Counted {
+    fn roomy() -> Self {
+        Self { messages: Messages::roomy(), ..Self::default() }
+    }
+
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
         let is_sought = self.copying.is_over();
         self.copying.take(line);

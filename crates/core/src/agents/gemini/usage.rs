@@ -37,6 +37,10 @@ static TOKENS: Word = Word::new("\"tokens\"");
 struct Counted(Messages);
 
 impl Count for Counted {
+    fn roomy() -> Self {
+        Self(Messages::roomy())
+    }
+
     fn take(&mut self, file: &dyn Bytes, line: &Line<'_>) -> bool {
         self.add(&json::parts(file, line, COUNTED))
     }
