@@ -160,16 +160,27 @@ fn what_was_copied_is_kept_with_what_was_counted() {
     assert_eq!(machine.counts.lock().expect("one thread").len(), 1);
 }
 
+/// The same beside what a host keeps.
+fn counted(machine: &Machine, recalls: Recall) -> Option<u64> {
+    let env = BTreeMap::from([("CLAUDE_CONFIG_DIR".into(), "/store".into())]);
+    let mut survey = Survey::new(claude(), machine, &env, History::All);
+    survey.recalls = recalls;
+    let (session, _) = survey.session(&survey.candidates[0], Depth::Whole);
+    session.tokens.map(|all| all.output)
+}
+
+/// Of what is kept of short files nothing is known but sums: they tell what a session and its sub-agents have in common.
+#[test]
+fn a_message_in_two_files_counts_once_where_it_was_kept_too() {
+    let own = [says("1", 10), says("2", 20), says("2", 20)].concat();
+    let machine = store(&own, &[&[says("2", 20), says("3", 5)].concat()]);
+    assert_eq!([(); 2].map(|()| counted(&machine, Recall::Records)), [Some(35), Some(35)]);
+    assert_eq!(machine.counts.lock().expect("one thread").len(), 2);
+}
+
 /// What was counted of short files is not worth keeping, unless there are many.
 #[test]
 fn what_was_counted_is_kept_and_told_again() {
-    let counted = |machine: &Machine, recalls| {
-        let env = BTreeMap::from([("CLAUDE_CONFIG_DIR".into(), "/store".into())]);
-        let mut survey = Survey::new(claude(), machine, &env, History::All);
-        survey.recalls = recalls;
-        let (session, _) = survey.session(&survey.candidates[0], Depth::Whole);
-        session.tokens.map(|all| all.output)
-    };
     let mut machine = store(&says("1", 10), &[]);
     assert_eq!(counted(&machine, Recall::Counts), Some(10));
     assert_eq!(machine.counts.lock().expect("one thread").len(), 0);
