@@ -11,18 +11,21 @@ mod opened;
 mod tests;
 
 use agentctl_core::{
-    host::{Cell, Moment, Showing, Shown, Tables, together},
+    host::{Cell, Showing, Shown, Tables, together},
     lines::Flow,
 };
 use opened::Opened;
 use std::{
-    cell::{RefCell, RefMut},
+    cell::{Cell as Flag, RefCell, RefMut},
     collections::HashMap,
     io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
+
+/// How often questions are put again that a change came in between.
+const TRIES: usize = 5;
 
 /// Databases opened for one command.
 #[derive(Debug)]
@@ -48,12 +51,29 @@ impl Databases {
         Self { patience, open: Mutex::default() }
     }
 
-    /// A connection that was asked before, or a new one.
-    fn asked(&self, db: &Path) -> io::Result<Asked<'_>> {
+    /// A connection that was asked before, or a new one; whether what it says is to come by then.
+    fn asked(&self, db: &Path, until: Option<Instant>) -> io::Result<Asked<'_>> {
         let (file, idle) = self.take(db)?;
         let opened = idle.map_or_else(|| Opened::new(&file), Ok)?;
-        let (db, opened) = (db.to_owned(), RefCell::new(opened));
-        Ok(Asked { all: self, db, file, opened, until: self.until() })
+        let (db, opened, was_asked) = (db.to_owned(), RefCell::new(opened), Flag::new(false));
+        Ok(Asked { all: self, db, file, opened, was_asked, until })
+    }
+
+    /// Puts them until nothing changes meanwhile, for as long as one answer may take.
+    fn again_and_again(&self, db: &Path, ask: &mut dyn FnMut(&dyn Tables)) -> io::Result<()> {
+        let (until, mut left) = (self.until(), None);
+        for _ in 0..TRIES {
+            let asked = self.asked(db, left)?;
+            ask(&asked);
+            if asked.stands() {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                return Err(answer::late());
+            }
+            left = Some(until);
+        }
+        Err(io::Error::other("it changes faster than it can be read"))
     }
 
     /// When an answer to what is asked now comes too late.
@@ -89,14 +109,19 @@ impl Tables for Databases {
         question: (&str, &[Cell]),
         visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
     ) -> io::Result<Showing> {
-        let asked = Box::new(self.asked(db)?);
+        let until = self.until();
+        let asked = self.asked(db, Some(until))?;
         let shown = asked.show(db, question, visit);
         // Whatever went wrong, if it was asked while it changed.
-        if asked.stands()? { shown } else { Ok(Showing::Torn) }
+        match asked.stands() {
+            true => shown,
+            false if Instant::now() < until => Ok(Showing::Torn),
+            false => Err(answer::late()),
+        }
     }
 
-    fn moment(&self, db: &Path) -> io::Result<Option<Box<dyn Moment + '_>>> {
-        Ok(Some(Box::new(self.asked(db)?)))
+    fn at_once(&self, db: &Path, ask: &mut dyn FnMut(&dyn Tables)) -> Option<io::Result<()>> {
+        Some(self.again_and_again(db, ask))
     }
 }
 
@@ -106,21 +131,39 @@ struct Asked<'d> {
     db: PathBuf,
     file: PathBuf,
     opened: RefCell<Opened>,
-    /// Who was asked in vain until then is not asked again.
-    until: Instant,
+    was_asked: Flag<bool>,
+    /// When answers come too late; else each may take its time.
+    until: Option<Instant>,
 }
 
 impl Asked<'_> {
-    /// The connection, unless another database is meant, or who is shown a row asks for more.
+    /// The connection, unless another database is meant, who is shown a row asks for more, or what changes may not show: then each
+    /// question has its own.
     fn opened_at(&self, db: &Path) -> Option<RefMut<'_, Opened>> {
-        self.opened.try_borrow_mut().ok().filter(|_| db == self.db)
+        let opened = self.opened.try_borrow_mut().ok().filter(|_| db == self.db)?;
+        let is_first = !self.was_asked.replace(true);
+        (is_first || opened.is_lasting()).then_some(opened)
+    }
+
+    fn until(&self) -> Instant {
+        self.until.unwrap_or_else(|| self.all.until())
+    }
+
+    /// What was read from a file that changed since it was opened may be old, or half old, half new.
+    fn stands(self) -> bool {
+        let opened = self.opened.into_inner();
+        let is_current = opened.is_current(&self.file);
+        if is_current && opened.is_lasting() {
+            self.all.put_back(&self.db, opened);
+        }
+        is_current
     }
 }
 
 impl Tables for Asked<'_> {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
         match self.opened_at(db) {
-            Some(mut opened) => answer::rows(opened.connection(), sql, args, self.all.until()),
+            Some(mut opened) => answer::rows(opened.connection(), sql, args, self.until()),
             None => self.all.rows(db, sql, args),
         }
     }
@@ -134,23 +177,8 @@ impl Tables for Asked<'_> {
         let Some(mut opened) = self.opened_at(db) else {
             return self.all.show(db, question, visit);
         };
-        let shown = answer::show(opened.connection(), question, self.all.until(), visit);
+        let shown = answer::show(opened.connection(), question, self.until(), visit);
         shown.map(|()| Showing::Sound)
-    }
-}
-
-impl Moment for Asked<'_> {
-    /// What was read from a file that changed since it was opened may be old, or half old, half new.
-    fn stands(self: Box<Self>) -> io::Result<bool> {
-        let opened = self.opened.into_inner();
-        let is_current = opened.is_current(&self.file);
-        if is_current && opened.is_lasting() {
-            self.all.put_back(&self.db, opened);
-        }
-        match is_current || Instant::now() < self.until {
-            true => Ok(is_current),
-            false => Err(answer::late()),
-        }
     }
 }
 

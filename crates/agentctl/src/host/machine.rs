@@ -15,9 +15,8 @@ use agentctl_core::{
     control::Unheard,
     evidence::Record,
     host::{
-        Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, Looked, Moment,
-        OpenFile, Opening, Original, Servers, Showing, Shown, Spent, Stat, Table, Tables, Talk,
-        Told, Use,
+        Before, Bytes, Cell, Counting, Entry, Env, Files, Host, Inside, Kernel, Looked, OpenFile,
+        Opening, Original, Servers, Showing, Shown, Spent, Stat, Table, Tables, Talk, Told, Use,
     },
     ident::ProcKey,
     lines::Flow,
@@ -326,8 +325,8 @@ impl<K> Tables for Machine<K> {
         self.databases.show(db, question, visit)
     }
 
-    fn moment(&self, db: &Path) -> io::Result<Option<Box<dyn Moment + '_>>> {
-        self.databases.moment(db)
+    fn at_once(&self, db: &Path, ask: &mut dyn FnMut(&dyn Tables)) -> Option<io::Result<()>> {
+        self.databases.at_once(db, ask)
     }
 }
 

@@ -103,33 +103,23 @@ pub trait Tables {
         Ok(Showing::Sound)
     }
 
-    /// This database as it is now, for whoever has several questions; none where each question costs the same anyhow.
-    fn moment(&self, _: &Path) -> io::Result<Option<Box<dyn Moment + '_>>> {
-        Ok(None)
+    /// Has somebody put several questions to this database, and put all of them again where they are not of one content. `None`
+    /// where they may as well be put one by one.
+    fn at_once(&self, _: &Path, _: &mut dyn FnMut(&dyn Tables)) -> Option<io::Result<()>> {
+        None
     }
 }
 
-/// A database that is asked more than once before anybody looks whether it has changed meanwhile.
-pub trait Moment: Tables {
-    /// It had not changed when the last question was answered: else no answer counts.
-    fn stands(self: Box<Self>) -> io::Result<bool>;
-}
-
-/// How often whoever has several questions puts them anew.
-const TRIES: usize = 5;
-
-/// Several questions to one database. They are all put again where it changed under them.
+/// Several questions to one database, put at once. Where its log grows meanwhile each sees what is committed by then; what else
+/// changes has all of them put again.
 pub fn together<T>(
     tables: &dyn Tables,
     db: &Path,
     ask: impl Fn(&dyn Tables) -> io::Result<T>,
 ) -> io::Result<T> {
-    for _ in 0..TRIES {
-        let Some(moment) = tables.moment(db)? else { return ask(tables) };
-        let told = ask(&*moment);
-        if moment.stands()? {
-            return told;
-        }
+    let mut told = None;
+    match tables.at_once(db, &mut |tables| told = Some(ask(tables))) {
+        None => ask(tables),
+        Some(done) => done.and_then(|()| told.unwrap_or_else(|| ask(tables))),
     }
-    Err(io::Error::other("it changes faster than it can be read"))
 }

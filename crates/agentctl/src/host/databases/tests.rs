@@ -255,6 +255,36 @@ fn questions_that_belong_together_are_put_again_where_it_changed() {
         counted(tables, &db)
     });
     assert_eq!(fast.unwrap_err().to_string(), "it changes faster than it can be read");
+    let hurried = together(&Databases::new(Duration::ZERO), &db, |_| {
+        writer.execute_batch("insert into t values(2)").unwrap();
+        Ok(())
+    });
+    assert_eq!(hurried.unwrap_err().kind(), io::ErrorKind::TimedOut);
+}
+
+/// A log is shown as far as it is committed; and of a file that was just written, a second write may bear the same date.
+#[test]
+fn of_questions_put_at_once_each_may_see_more() {
+    let home = tempfile::tempdir().unwrap();
+    for (name, fill, tries) in
+        [("a.db", "create table t(x); insert into t values(1)", 2), ("b.db", LOGGED, 1)]
+    {
+        let db = home.path().join(name);
+        let writer = Connection::open(&db).unwrap();
+        writer.execute_batch(fill).unwrap();
+        let seen = std::cell::RefCell::new(Vec::new());
+        let asked = together(&Databases::new(PATIENCE), &db, |tables| {
+            let before = counted(tables, &db)?;
+            if seen.borrow().is_empty() {
+                writer.execute_batch("insert into t values(2)").unwrap();
+            }
+            seen.borrow_mut().push([before, counted(tables, &db)?]);
+            Ok(())
+        });
+        let [one, two] = [1, 2].map(|count| vec![vec![Cell::Number(count)]]);
+        let all = [[one, two.clone()], [two.clone(), two]];
+        assert_eq!((asked.is_ok(), seen.into_inner()), (true, all[..tries].to_vec()), "{name}");
+    }
 }
 
 /// OpenCode's parts are left out by how they begin, and read by us where no name stands twice.
