@@ -26,7 +26,7 @@ const NEAR_STEP: usize = 64 << 10;
 /// What a walk leaves for the next one is no larger.
 const ROOMIEST: usize = 768 << 10;
 /// The kernel copies quicker to where a line of the processor's cache begins.
-const ALIGNED: usize = 64;
+pub const ALIGNED: usize = 64;
 /// Nothing is sought that is longer: what stands across two parts of a line too long to hold is shown with the second again.
 pub(crate) const ACROSS: usize = 32;
 

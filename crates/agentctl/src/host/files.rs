@@ -1,7 +1,10 @@
 //! The file system as it is.
 
 use super::folder;
-use agentctl_core::host::{Bytes, Entry, Files, Inside, Kind, Opening, Stat};
+use agentctl_core::{
+    host::{Bytes, Entry, Files, Inside, Kind, Opening, Stat},
+    lines::ALIGNED,
+};
 use jiff::Timestamp;
 use rustix::{
     fd::{AsFd, BorrowedFd},
@@ -150,8 +153,6 @@ fn entry(dir: BorrowedFd<'_>, name: &CStr, kind: Type) -> io::Result<Option<Entr
 const SHORT: u64 = 64 << 10;
 /// The same where all of it is read anyhow: no end of it is read twice, and it is still in a processor's cache when it is counted.
 const SHORT_IF_WHOLE: u64 = 1 << 20;
-/// The kernel copies quicker to where a line of the processor's cache begins.
-const ALIGNED: usize = 64;
 
 /// A file up to the length that it had when it was opened: where it ends is known, and not asked for.
 struct Opened {

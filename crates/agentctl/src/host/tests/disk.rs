@@ -162,6 +162,11 @@ fn a_file_is_as_long_as_it_was_when_it_was_opened() {
     assert_eq!(read(&*whole, 3, 1), "ccc");
     fs::write(&path, "xyz").expect("a shorter one");
     assert_eq!(whole.held(), Some("c".repeat(100_000).as_bytes()));
+    for (length, is_held) in [(1 << 20, true), ((1 << 20) + 1, false)] {
+        fs::write(&path, "d".repeat(length)).expect("a file");
+        let file = Disk.open_as(&path, Opening { whole: true, listed: true }).expect("a file");
+        assert_eq!(file.held().map(<[u8]>::len), is_held.then_some(length));
+    }
     // What the room held before is nothing of the next one.
     drop(whole);
     fs::write(&path, "0123456789").expect("a file");
