@@ -2,6 +2,7 @@
 
 use rustix::process::Signal;
 use serde_json::json;
+use std::time::{Duration, Instant};
 
 use super::{NEW, OLD, held, rules, tokens};
 use crate::support::{LIMIT, Stage, ended, signal};
@@ -76,6 +77,11 @@ fn resumed_it_is_the_same_session_once_it_is_prompted() {
     let first = stage.print_pi(&NEW, &[], "MOCK:text once");
     assert!(first.wait(LIMIT).success(), "{first}");
     let id = stage.agreed()[0]["id"].as_str().expect("it has an id").to_owned();
+    // The portable reader cuts the boot and the start to seconds: to it, whoever begins sooner may have begun before that was
+    // written, and alone can have it.
+    let written = Instant::now();
+    let is_clear = || (written.elapsed() >= Duration::from_secs(2)).then_some(());
+    stage.sandbox.wait_for("start that is later by any clock", LIMIT, is_clear);
 
     let terminal = stage.chat_pi(&NEW, &["-c"]);
     let pid = NEW.is_real(&stage.unnamed(terminal.pid()));
