@@ -11,7 +11,7 @@ mod opened;
 mod tests;
 
 use agentctl_core::{
-    host::{Cell, Showing, Shown, Tables, together},
+    host::{Cell, Showing, Shown, Tables},
     lines::Flow,
 };
 use opened::Opened;
@@ -24,7 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often questions are put again that a change came in between.
+/// How often questions are put, if each time a change comes in between.
 const TRIES: usize = 5;
 
 /// Databases opened for one command.
@@ -51,7 +51,7 @@ impl Databases {
         Self { patience, open: Mutex::default() }
     }
 
-    /// A connection that was asked before, or a new one; whether what it says is to come by then.
+    /// A connection that was asked before, or a new one. `until`: when its answers come too late, if that is fixed already.
     fn asked(&self, db: &Path, until: Option<Instant>) -> io::Result<Asked<'_>> {
         let (file, idle) = self.take(db)?;
         let opened = idle.map_or_else(|| Opened::new(&file), Ok)?;
@@ -59,21 +59,36 @@ impl Databases {
         Ok(Asked { all: self, db, file, opened, was_asked, until })
     }
 
-    /// Puts them until nothing changes meanwhile, for as long as one answer may take.
-    fn again_and_again(&self, db: &Path, ask: &mut dyn FnMut(&dyn Tables)) -> io::Result<()> {
-        let (until, mut left) = (self.until(), None);
+    /// Has questions put until nothing changes meanwhile; not again after the time of one answer, or after `by`.
+    fn again_and_again<T>(
+        &self,
+        db: &Path,
+        by: Option<Instant>,
+        mut ask: impl FnMut(&dyn Tables) -> T,
+    ) -> io::Result<T> {
+        let (until, mut left) = (by.unwrap_or_else(|| self.until()), by);
         for _ in 0..TRIES {
             let asked = self.asked(db, left)?;
-            ask(&asked);
-            if asked.stands() {
-                return Ok(());
-            }
-            if Instant::now() >= until {
-                return Err(answer::late());
+            let told = ask(&asked);
+            if asked.stands_by(until)? {
+                return Ok(told);
             }
             left = Some(until);
         }
         Err(io::Error::other("it changes faster than it can be read"))
+    }
+
+    fn show_by(
+        &self,
+        until: Instant,
+        db: &Path,
+        question: (&str, &[Cell]),
+        visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
+    ) -> io::Result<Showing> {
+        let asked = self.asked(db, Some(until))?;
+        let shown = asked.show(db, question, visit);
+        // Whatever went wrong, if it was asked while it changed.
+        if asked.stands_by(until)? { shown } else { Ok(Showing::Torn) }
     }
 
     /// When an answer to what is asked now comes too late.
@@ -100,7 +115,7 @@ impl Databases {
 
 impl Tables for Databases {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
-        together(self, db, |tables| tables.rows(db, sql, args))
+        self.again_and_again(db, None, |tables| tables.rows(db, sql, args))?
     }
 
     fn show(
@@ -109,19 +124,11 @@ impl Tables for Databases {
         question: (&str, &[Cell]),
         visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
     ) -> io::Result<Showing> {
-        let until = self.until();
-        let asked = self.asked(db, Some(until))?;
-        let shown = asked.show(db, question, visit);
-        // Whatever went wrong, if it was asked while it changed.
-        match asked.stands() {
-            true => shown,
-            false if Instant::now() < until => Ok(Showing::Torn),
-            false => Err(answer::late()),
-        }
+        self.show_by(self.until(), db, question, visit)
     }
 
     fn at_once(&self, db: &Path, ask: &mut dyn FnMut(&dyn Tables)) -> Option<io::Result<()>> {
-        Some(self.again_and_again(db, ask))
+        Some(self.again_and_again(db, None, ask))
     }
 }
 
@@ -137,7 +144,7 @@ struct Asked<'d> {
 }
 
 impl Asked<'_> {
-    /// The connection, unless another database is meant, who is shown a row asks for more, or what changes may not show: then each
+    /// The connection, unless another database is meant, who is shown a row asks for more, or a change might not show: then each
     /// question has its own.
     fn opened_at(&self, db: &Path) -> Option<RefMut<'_, Opened>> {
         let opened = self.opened.try_borrow_mut().ok().filter(|_| db == self.db)?;
@@ -150,13 +157,13 @@ impl Asked<'_> {
     }
 
     /// What was read from a file that changed since it was opened may be old, or half old, half new.
-    fn stands(self) -> bool {
+    fn stands_by(self, until: Instant) -> io::Result<bool> {
         let opened = self.opened.into_inner();
         let is_current = opened.is_current(&self.file);
         if is_current && opened.is_lasting() {
             self.all.put_back(&self.db, opened);
         }
-        is_current
+        if is_current || Instant::now() < until { Ok(is_current) } else { Err(answer::late()) }
     }
 }
 
@@ -164,7 +171,7 @@ impl Tables for Asked<'_> {
     fn rows(&self, db: &Path, sql: &str, args: &[Cell]) -> io::Result<Vec<Vec<Cell>>> {
         match self.opened_at(db) {
             Some(mut opened) => answer::rows(opened.connection(), sql, args, self.until()),
-            None => self.all.rows(db, sql, args),
+            None => self.all.again_and_again(db, self.until, |all| all.rows(db, sql, args))?,
         }
     }
 
@@ -175,7 +182,7 @@ impl Tables for Asked<'_> {
         visit: &mut dyn FnMut(&[Shown<'_>]) -> Flow,
     ) -> io::Result<Showing> {
         let Some(mut opened) = self.opened_at(db) else {
-            return self.all.show(db, question, visit);
+            return self.all.show_by(self.until(), db, question, visit);
         };
         let shown = answer::show(opened.connection(), question, self.until(), visit);
         shown.map(|()| Showing::Sound)

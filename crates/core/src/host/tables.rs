@@ -103,15 +103,14 @@ pub trait Tables {
         Ok(Showing::Sound)
     }
 
-    /// Has somebody put several questions to this database, and put all of them again where they are not of one content. `None`
-    /// where they may as well be put one by one.
+    /// Has somebody put several questions to this database, and all of them again where its files show that they changed; that a
+    /// log has grown does not count. `None` where they may as well be put one by one.
     fn at_once(&self, _: &Path, _: &mut dyn FnMut(&dyn Tables)) -> Option<io::Result<()>> {
         None
     }
 }
 
-/// Several questions to one database, put at once. Where its log grows meanwhile each sees what is committed by then; what else
-/// changes has all of them put again.
+/// Several questions to one database, put [at once](Tables::at_once): each sees what a log holds by then.
 pub fn together<T>(
     tables: &dyn Tables,
     db: &Path,

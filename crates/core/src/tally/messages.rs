@@ -181,8 +181,8 @@ fn sorted<'m>(mut sums: Vec<u64>, messages: impl Iterator<Item = &'m Named>) -> 
     sums
 }
 
-/// Two ids of one sum are taken for one only to count anew. Whoever writes a transcript chooses them: a quicker sum could be had to
-/// be the same of all, and each would be compared with each.
+/// Two ids of one sum are taken for one only to count anew. Whoever writes a transcript chooses its ids: of a quicker hash many could
+/// be made of one sum, and each would be compared with each.
 fn sum(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(id.as_bytes());
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(all.tokens(), used(count + 2));
     }
 
-    /// Of all these 16 bytes at a time, multiplied, would have one sum.
+    /// `quick::sum` is the same of all of these.
     #[test]
     fn ids_that_were_chosen_to_be_alike_have_sums_of_their_own() {
         let ids = (0..1000).map(|number| format!("VmzDZfzxasnLwxOa~ִܟræ{number:08}"));

@@ -160,7 +160,7 @@ fn what_was_copied_is_kept_with_what_was_counted() {
     assert_eq!(machine.counts.lock().expect("one thread").len(), 1);
 }
 
-/// The same beside what a host keeps.
+/// Output tokens of the first session, where the host keeps counts.
 fn counted(machine: &Machine, recalls: Recall) -> Option<u64> {
     let env = BTreeMap::from([("CLAUDE_CONFIG_DIR".into(), "/store".into())]);
     let mut survey = Survey::new(claude(), machine, &env, History::All);

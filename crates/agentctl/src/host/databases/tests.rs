@@ -27,6 +27,14 @@ fn names(dir: &Path) -> Vec<OsString> {
     names
 }
 
+/// Writes so that the file's date tells, also where dates are coarse.
+fn write(writer: &Connection, sql: &str) {
+    let db = fs::File::options().write(true).open(writer.path().unwrap()).unwrap();
+    let before = db.metadata().unwrap().modified().unwrap();
+    writer.execute_batch(sql).unwrap();
+    db.set_modified(before + Duration::from_secs(1)).unwrap();
+}
+
 fn count(db: &Path) -> io::Result<Vec<Vec<Cell>>> {
     counted(&Databases::new(PATIENCE), db)
 }
@@ -213,7 +221,9 @@ fn what_changes_while_it_is_shown_does_not_count() {
     let shown = |meanwhile: &str| {
         let mut count = 0;
         let showing = databases.show(&db, ("select x from t", &[]), &mut |_| {
-            writer.execute_batch(meanwhile).unwrap();
+            if !meanwhile.is_empty() {
+                write(&writer, meanwhile);
+            }
             count += 1;
             Flow::Continue(())
         });
@@ -238,7 +248,7 @@ fn questions_that_belong_together_are_put_again_where_it_changed() {
         tries.set(tries.get() + 1);
         let before = counted(tables, &db)?;
         if tries.get() < 3 {
-            writer.execute_batch("insert into t values(2)").unwrap();
+            write(&writer, "insert into t values(2)");
         }
         // Who asks while a row is shown, and who asks another database, is answered too.
         let mut more = Vec::new();
@@ -251,18 +261,46 @@ fn questions_that_belong_together_are_put_again_where_it_changed() {
     let [all, none] = [3, 0].map(|count| vec![vec![Cell::Number(count)]]);
     assert_eq!((counts.unwrap(), tries.get()), ((all.clone(), vec![all, none]), 3));
     let fast = together(&databases, &db, |tables| {
-        writer.execute_batch("insert into t values(2)").unwrap();
+        write(&writer, "insert into t values(2)");
         counted(tables, &db)
     });
     assert_eq!(fast.unwrap_err().to_string(), "it changes faster than it can be read");
+}
+
+#[test]
+fn questions_that_are_put_again_have_the_time_of_one() {
+    let home = tempfile::tempdir().unwrap();
+    let db = home.path().join("a.db");
+    let writer = Connection::open(&db).unwrap();
+    writer.execute_batch("create table t(x)").unwrap();
+    let changed = || write(&writer, "insert into t values(1)");
     let hurried = together(&Databases::new(Duration::ZERO), &db, |_| {
-        writer.execute_batch("insert into t values(2)").unwrap();
+        changed();
         Ok(())
     });
     assert_eq!(hurried.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    // Each of them would come in time, had it been put for the first time.
+    let patience = Duration::from_secs(1);
+    let long = ENDLESS.replace(" from n)", " from n limit 100000)");
+    let asked = |tables: &dyn Tables| {
+        let rows = tables.rows(&db, &long, &[]).map(|_| ());
+        let shown = tables.show(&db, (&long, &[]), &mut |_| Flow::Continue(())).map(|_| ());
+        [rows, shown].map(|told| told.err().map(|why| why.kind()))
+    };
+    let tries = std::cell::Cell::new(0);
+    let told = together(&Databases::new(patience), &db, |tables| {
+        tries.set(tries.get() + 1);
+        if tries.get() == 1 {
+            changed();
+            return Ok([None; 2]);
+        }
+        thread::sleep(patience);
+        Ok(asked(tables))
+    });
+    assert_eq!((told.unwrap(), tries.get()), ([Some(io::ErrorKind::TimedOut); 2], 2));
 }
 
-/// A log is shown as far as it is committed; and of a file that was just written, a second write may bear the same date.
+/// A log is shown as far as it is committed. Of a file that was just written each question sees what is there by then, and all are put again.
 #[test]
 fn of_questions_put_at_once_each_may_see_more() {
     let home = tempfile::tempdir().unwrap();
@@ -276,7 +314,7 @@ fn of_questions_put_at_once_each_may_see_more() {
         let asked = together(&Databases::new(PATIENCE), &db, |tables| {
             let before = counted(tables, &db)?;
             if seen.borrow().is_empty() {
-                writer.execute_batch("insert into t values(2)").unwrap();
+                write(&writer, "insert into t values(2)");
             }
             seen.borrow_mut().push([before, counted(tables, &db)?]);
             Ok(())

@@ -77,8 +77,8 @@ fn resumed_it_is_the_same_session_once_it_is_prompted() {
     let first = stage.print_pi(&NEW, &[], "MOCK:text once");
     assert!(first.wait(LIMIT).success(), "{first}");
     let id = stage.agreed()[0]["id"].as_str().expect("it has an id").to_owned();
-    // The portable reader cuts the boot and the start to seconds: to it, whoever begins sooner may have begun before that was
-    // written, and alone can have it.
+    // The portable reader cuts the boot and the start to seconds: to it, a Pi that begins sooner may have begun before the last
+    // write, and is then taken for its writer.
     let written = Instant::now();
     let is_clear = || (written.elapsed() >= Duration::from_secs(2)).then_some(());
     stage.sandbox.wait_for("start that is later by any clock", LIMIT, is_clear);
