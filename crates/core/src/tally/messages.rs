@@ -25,6 +25,9 @@ const SOME: usize = 32;
 /// How long their ids are.
 const ID: usize = 32;
 
+/// So much of an id is looked at, whoever wrote it: of a line that is not held its beginning is all there is.
+const LONGEST: usize = 1 << 10;
+
 /// Messages, each counted once.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
@@ -60,6 +63,7 @@ impl Messages {
 
     /// One more line of a message. False where an earlier one was counted already and cannot be taken back.
     pub(crate) fn add(&mut self, id: &str, tokens: Tokens) -> bool {
+        let id = &id[..id.floor_char_boundary(LONGEST)];
         let sum = sum(id);
         if !self.renew(id, sum, tokens) {
             if self.ids.binary_search(&sum).is_ok() {
@@ -237,6 +241,16 @@ mod tests {
         assert!(!few.add("0", used(2)), "it is not known any more what that counted");
         assert!(all.add("0", used(2)));
         assert_eq!(all.tokens(), used(count + 2));
+    }
+
+    #[test]
+    fn of_a_long_id_its_beginning_is_known() {
+        let mut all = Messages::default();
+        let [long, other] = ["\u{e9}", "e"].map(|letter| letter.repeat(LONGEST));
+        for (id, output) in [(&long, 1), (&format!("{long}2"), 2), (&other, 3)] {
+            assert!(all.add(id, used(output)));
+        }
+        assert_eq!((all.tokens(), all.texts.len()), (used(2 + 3), 2 * LONGEST));
     }
 
     /// `quick::sum` is the same of all of these.
