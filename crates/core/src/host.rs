@@ -4,7 +4,7 @@
 
 mod tables;
 
-pub use tables::{Cell, Showing, Shown, Tables, together};
+pub use tables::{Cell, Showing, Shown, Tables, each_row, together};
 
 use crate::{
     agent::{Depth, Stub},

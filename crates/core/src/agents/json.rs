@@ -153,9 +153,14 @@ pub(super) fn sound_parts<'l>(line: &'l [u8], picks: &'static [Pick]) -> Option<
     rest.iter().all(|byte| *byte == b' ').then_some(found)
 }
 
-/// The picked fields of what [`object`] takes for one; it may have others too.
+/// The picked fields of what [`object`] takes for one; it may have others too. Of what is longer than a line that is held, texts
+/// are cut as in such a line.
 pub(super) fn some_of(line: &[u8], picks: &'static [Pick]) -> Value {
-    sound(line, picks).unwrap_or_else(|| object(line))
+    let few = match line.len() > lines::LIMIT {
+        true => Some(picked(line, picks)).filter(Value::is_object),
+        false => sound(line, picks),
+    };
+    few.unwrap_or_else(|| object(line))
 }
 
 /// The picked fields of what [`line()`] reads, which may have others too; of what cannot be held these few.
@@ -383,6 +388,21 @@ mod tests {
         assert_eq!(picked(&b"{\"a\":"[..], PICKS), Value::Null);
         let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(70_000));
         assert_eq!(picked(long.as_bytes(), PICKS)["a"].as_str().map(str::len), Some(64 << 10));
+    }
+
+    #[test]
+    fn of_what_is_too_long_texts_are_cut() {
+        static PICKS: &[Pick] = &[Pick::Field("a")];
+        let length = |more: usize, end: &str| {
+            let line =
+                format!(r#"{{"a":"{}{end}"}}"#, "x".repeat(lines::LIMIT - 8 + more - end.len()));
+            some_of(line.as_bytes(), PICKS)["a"].as_str().map(str::len)
+        };
+        assert_eq!(length(0, ""), Some(lines::LIMIT - 8));
+        assert_eq!(length(1, ""), Some(64 << 10));
+        assert_eq!(length(1, r"\ud83d"), Some(64 << 10), "what is torn may stand behind the cut");
+        let half = format!(r#"{{"a":"\ud83d","b":"{}"}}"#, "x".repeat(lines::LIMIT));
+        assert_eq!(some_of(half.as_bytes(), PICKS)["a"], "\u{fffd}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Databases of other programs, as plain rows.
 
-use crate::lines::Flow;
-use std::{io, path::Path};
+use crate::{lines::Flow, text};
+use std::{borrow::Cow, io, path::Path};
 
 /// One value of a database row.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,16 @@ pub enum Shown<'r> {
     Text(&'r [u8]),
     /// Other bytes.
     Bytes(&'r [u8]),
+}
+
+impl<'r> Shown<'r> {
+    /// Its text, mended where it is none.
+    pub fn text(&self) -> Option<Cow<'r, str>> {
+        match *self {
+            Self::Text(bytes) => Some(text::mended(bytes)),
+            Self::Null | Self::Number(_) | Self::Fraction(_) | Self::Bytes(_) => None,
+        }
+    }
 }
 
 impl<'r> From<&'r Cell> for Shown<'r> {
@@ -120,5 +130,22 @@ pub fn together<T>(
     match tables.at_once(db, &mut |tables| told = Some(ask(tables))) {
         None => ask(tables),
         Some(done) => done.and_then(|()| told.unwrap_or_else(|| ask(tables))),
+    }
+}
+
+/// Shows every row of an answer where it stands: what is not kept of it is not held. To be put [`together`] with others, or alone.
+pub fn each_row(
+    tables: &dyn Tables,
+    db: &Path,
+    question: (&str, &[Cell]),
+    visit: &mut dyn FnMut(&[Shown<'_>]),
+) -> io::Result<()> {
+    let shown = tables.show(db, question, &mut |row| {
+        visit(row);
+        Flow::Continue(())
+    });
+    match shown? {
+        Showing::Sound => Ok(()),
+        Showing::Torn => Err(io::Error::other("it changed while it was read")),
     }
 }

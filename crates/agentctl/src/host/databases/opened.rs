@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::File,
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -123,7 +124,7 @@ fn stat(path: &Path) -> io::Result<Option<Stat>> {
 }
 
 /// Reading a log without its index would make the index, and leave it behind: a copy is read, which
-/// is removed as soon as it is open, so that nothing is left however we end.
+/// is removed as soon as it is open. Only who is killed while it is made leaves it.
 fn copied(db: &Path, seen: &Seen) -> io::Result<Connection> {
     let size = seen.log.as_ref().map_or(0, |log| log.size).saturating_add(seen.db.size);
     if size > COPIED {
@@ -132,8 +133,11 @@ fn copied(db: &Path, seen: &Seen) -> io::Result<Connection> {
     }
     let copy = tempfile::tempdir()?;
     let place = copy.path().join("copy.db");
-    fs::copy(db, &place)?;
-    fs::copy(beside(db, "-wal"), beside(&place, "-wal"))?;
+    // Ours may be written to, whatever its agent's may.
+    let copy_of =
+        |from: &Path, to: &Path| io::copy(&mut File::open(from)?, &mut File::create_new(to)?);
+    copy_of(db, &place)?;
+    copy_of(&beside(db, "-wal"), &beside(&place, "-wal"))?;
     let connection = at(&place, "mode=rw", OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Its log is opened by the first look, and its index is then kept in memory.
     let look = "pragma locking_mode = exclusive; begin; select count(*) from sqlite_master; commit";

@@ -170,6 +170,29 @@ fn an_endless_answer_ends_and_nobody_else_waits_for_it() {
 }
 
 #[test]
+fn who_was_late_has_half_the_time() {
+    let home = tempfile::tempdir().unwrap();
+    let [slow, other] = ["slow.db", "other.db"].map(|name| home.path().join(name));
+    for db in [&slow, &other] {
+        Connection::open(db).unwrap().execute_batch("create table t(x)").unwrap();
+    }
+    let databases = Databases::new(Duration::from_millis(500));
+    let is_late = |db: &Path, sql: &str| match databases.rows(db, sql, &[]) {
+        Err(why) => why.kind() == io::ErrorKind::TimedOut,
+        Ok(_) => false,
+    };
+    let lates = || databases.open.lock().unwrap()[&slow].late;
+    for before in 0..40 {
+        assert!(is_late(&slow, ENDLESS));
+        assert_eq!(lates(), before + 1);
+    }
+    // It would come in time.
+    let long = ENDLESS.replace(" from n)", " from n limit 10000)");
+    assert!(is_late(&slow, &long) && !is_late(&other, &long));
+    assert!(!is_late(&slow, "select z from t") && lates() == 41);
+}
+
+#[test]
 fn bytes_that_are_no_text_do_not_hide_the_other_rows() {
     let home = tempfile::tempdir().unwrap();
     let db = home.path().join("a.db");

@@ -16,7 +16,7 @@ use crate::{
     },
     control::plain,
     evidence::Record,
-    host::{Cell, Host, Showing, Shown, Stat, Tables, together},
+    host::{Cell, Host, Showing, Shown, Stat, Tables, each_row, together},
     lines::{self, Flow},
     proof::Source,
 };
@@ -209,12 +209,11 @@ fn told(tables: &dyn Tables, stub: &Stub, depth: Depth) -> io::Result<Record> {
         Depth::Whole => whole(tables, stub, entry.is_told().then_some(&shown))?,
         Depth::Glance => {
             let mut said = Transcript::default();
-            let end = [Cell::Number(GLANCE)];
-            let oldest = rows(tables, stub, "order by seq limit ?2", &end)?;
-            let newest = rows(tables, stub, "order by seq desc limit ?2", &end)?;
-            let both = oldest.iter().chain(newest.iter().rev());
-            for event in both.filter_map(|row| event(row, &glanced)) {
-                said.newer(&event, shown.clone());
+            let end = |which| entries(tables, stub, (which, &[Cell::Number(GLANCE)]), &glanced);
+            let (oldest, newest) =
+                (end("order by seq limit ?2")?, end("order by seq desc limit ?2")?);
+            for (_, entry) in oldest.iter().chain(newest.iter().rev()) {
+                said.newer(entry, shown.clone());
             }
             said
         }
@@ -316,8 +315,8 @@ fn page(
 
 /// An entry as far as a glance looks at it.
 fn glanced(entry: &[u8]) -> Value {
-    let light = json::light(entry, GLANCED);
-    if light.is_object() { light } else { json::object(entry) }
+    let light = (entry.len() <= lines::LIMIT).then(|| json::light(entry, GLANCED));
+    light.filter(Value::is_object).unwrap_or_else(|| json::some_of(entry, GLANCED))
 }
 
 /// What is looked at of what a row holds besides its columns.
@@ -398,33 +397,33 @@ fn events(
     which: &str,
     more: &[Cell],
 ) -> io::Result<Vec<(u64, Value)>> {
-    let numbered = |row: &Vec<Cell>| {
-        let seq = u64::try_from(row.first()?.number()?).ok()?;
-        Some((seq, event(row, &json::object)?))
-    };
-    Ok(rows(host, stub, which, more)?.iter().filter_map(numbered).collect())
+    together(host, &stub.path, |tables| entries(tables, stub, (which, more), &json::object))
 }
 
-fn rows(
+/// Entries by their numbers, as `read` tells them.
+fn entries(
     tables: &dyn Tables,
     stub: &Stub,
-    which: &str,
-    more: &[Cell],
-) -> io::Result<Vec<Vec<Cell>>> {
+    (which, more): (&str, &[Cell]),
+    read: &dyn Fn(&[u8]) -> Value,
+) -> io::Result<Vec<(u64, Value)>> {
     let mut args = vec![Cell::Text(stub.id.clone())];
     args.extend_from_slice(more);
     let sql = format!(
         "select seq, event_json, event_zstd from transcript_events where session_id = ?1 {which}"
     );
-    tables.rows(&stub.path, &sql, &args)
-}
-
-fn event(row: &[Cell], read: &dyn Fn(&[u8]) -> Value) -> Option<Value> {
-    match (row.get(1)?, row.get(2)?) {
-        (Cell::Text(event), _) => Some(read(event.as_bytes())),
-        (_, Cell::Bytes(packed)) => Some(read(&unpack(packed)?)),
-        _ => None,
-    }
+    let entry = |row: &[Shown<'_>]| {
+        let [Shown::Number(seq), written, packed] = row else { return None };
+        let entry = match (written, packed) {
+            (Shown::Text(entry), _) => read(entry),
+            (_, Shown::Bytes(packed)) => read(&unpack(packed)?),
+            _ => return None,
+        };
+        Some((u64::try_from(*seq).ok()?, entry))
+    };
+    let mut all = Vec::new();
+    each_row(tables, &stub.path, (&sql, &args), &mut |row| all.extend(entry(row)))?;
+    Ok(all)
 }
 
 fn unpack(packed: &[u8]) -> Option<Vec<u8>> {

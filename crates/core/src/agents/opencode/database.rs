@@ -13,7 +13,7 @@ use super::{
 use crate::{
     agent::{Depth, Stub},
     agents::json::{self, Pick},
-    host::{Cell, Host, Tables, together},
+    host::{Cell, Host, Shown, Tables, each_row, together},
     proof::Source,
 };
 use jiff::Timestamp;
@@ -84,7 +84,7 @@ pub(super) fn busy(host: &dyn Host, db: &Path, since: Timestamp) -> io::Result<V
         if busy.contains(&directory) {
             continue;
         }
-        let is_open = match (Asked { tables: host, db, id }).newest() {
+        let is_open = match together(host, db, |tables| Asked { tables, db, id }.newest()) {
             Ok(newest) => newest.is_some_and(|newest| record::is_open(newest.said)),
             Err(why) if why.kind() == io::ErrorKind::TimedOut => return Err(why),
             Err(_) => true, // what cannot be read may be open, and must not hide the others
@@ -158,9 +158,9 @@ impl Asked<'_> {
         Ok(self.rows(sql)?.iter().filter_map(|row| Some(body(row.first()?))).collect())
     }
 
-    /// First column of each row, as a part of a message.
-    fn parts(&self, sql: &str) -> io::Result<Vec<Value>> {
-        Ok(self.rows(sql)?.iter().filter_map(|row| Some(part(row.first()?))).collect())
+    /// What tools were given and have answered is long: rows are looked at where they stand.
+    fn each(&self, sql: &str, visit: &mut dyn FnMut(&[Shown<'_>])) -> io::Result<()> {
+        each_row(self.tables, self.db, (sql, &[Cell::Text(self.id.to_owned())]), visit)
     }
 
     /// The session's row, in the shape of the JSON files. Which columns there are is asked only where some are absent.
@@ -180,15 +180,20 @@ impl Asked<'_> {
 
     /// Parts of the first message.
     fn first(&self) -> io::Result<Vec<Value>> {
-        self.parts(
-            "select data from part where message_id = (select id from message \
-             where session_id = ?1 order by time_created, id limit 1) order by id",
-        )
+        let mut parts = Vec::new();
+        let sql = "select id, data from part where message_id = (select id from message \
+                   where session_id = ?1 order by time_created, id limit 1)";
+        self.each(sql, &mut |row| {
+            if let [id, data] = row {
+                parts.push((key(id), part(data)));
+            }
+        })?;
+        Ok(in_order(parts).collect())
     }
 
     /// The last thing the agent said.
     fn spoken(&self) -> io::Result<Option<Value>> {
-        let spoken = self.parts(&format!(
+        let sql = format!(
             "select p.data from message m join part p on p.message_id = m.id \
              where m.session_id = ?1 and {} = 'assistant' and substr(p.data, 1, 15) <> '{TOOL}' \
              and {} = 'text' and {} <> '' \
@@ -196,8 +201,10 @@ impl Asked<'_> {
             field("m.data", "role"),
             field("p.data", "type"),
             field("p.data", "text"),
-        ));
-        Ok(spoken?.pop())
+        );
+        let mut last = None;
+        self.each(&sql, &mut |row| last = row.first().map(part))?;
+        Ok(last)
     }
 
     /// The newest message with its parts, and a query that shows what decides of it.
@@ -209,22 +216,35 @@ impl Asked<'_> {
         };
         let decides =
             "json_extract(data, '$.role', '$.finish', '$.error.name', '$.time.completed')";
-        let rows = self.rows(&format!(
-            "select m.data, m.decides, p.data from (select id, data, {decides} as decides {}) m \
-             left join part p on p.message_id = m.id order by p.id",
+        let sql = format!(
+            "select m.data, m.decides, p.id, p.data from (select id, data, {decides} as decides {}) m \
+             left join part p on p.message_id = m.id",
             pick("?1")
-        ))?;
-        let Some([said, shows, _]) = rows.first().map(Vec::as_slice) else { return Ok(None) };
-        let parts = || rows.iter().filter_map(|row| row.get(2)).filter(|cell| **cell != Cell::Null);
+        );
+        let (mut newest, mut parts) = (None, Vec::new());
+        self.each(&sql, &mut |row| {
+            let [said, decides, id, data] = row else { return };
+            let (_, _, is_answer) = newest.get_or_insert_with(|| {
+                let is_answer = said.text().is_some_and(|said| plain::is_answer(said.as_bytes()));
+                (message(said), decides.text().unwrap_or_default().into_owned(), is_answer)
+            });
+            if *data != Shown::Null {
+                let speaks = || plain::speaks(data.text()?.as_bytes());
+                parts.push((key(id), (part(data), is_answer.then(speaks).flatten())));
+            }
+        })?;
+        let Some((body, shows, _)) = newest else { return Ok(None) };
+        let parts: Vec<(Value, Option<bool>)> = in_order(parts).collect();
+        let last = parts.iter().rev().find(|(_, speaks)| *speaks != Some(false));
         Ok(Some(Newest {
-            last: plain::spoken(said, parts()).map(part),
+            last: last.filter(|(_, speaks)| speaks.is_some()).map(|(part, _)| part.clone()),
             said: Said {
-                body: message(said),
-                parts: parts().map(part).collect(),
+                body,
+                parts: parts.into_iter().map(|(part, _)| part).collect(),
                 source: Source::Row {
                     path: self.db.to_owned(),
                     query: format!("select {decides} {}", pick(&quoted(self.id))),
-                    shows: shows.text().unwrap_or_default().to_owned(),
+                    shows,
                 },
             },
         }))
@@ -283,7 +303,7 @@ fn body(cell: &Cell) -> Value {
 }
 
 /// A message, as far as [`record`] looks at it.
-fn message(cell: &Cell) -> Value {
+fn message(cell: &Shown<'_>) -> Value {
     cell.text().map(|text| json::some_of(text.as_bytes(), MESSAGE)).unwrap_or_default()
 }
 
@@ -298,7 +318,7 @@ static MESSAGE: &[Pick] = &[
 ];
 
 /// A part of a message, as far as [`record`] looks at it: what tools were given and have answered is long.
-fn part(cell: &Cell) -> Value {
+fn part(cell: &Shown<'_>) -> Value {
     cell.text().map(|text| json::some_of(text.as_bytes(), PART)).unwrap_or_default()
 }
 
@@ -309,6 +329,16 @@ static PART: &[Pick] = &[
     Pick::Field("tool"),
     Pick::Within("state", &[Pick::Field("status"), Pick::Field("error"), Pick::Field("metadata")]),
 ];
+
+/// What comes later has a greater id. SQLite would hold all that it puts in order.
+fn in_order<T>(mut parts: Vec<(Vec<u8>, T)>) -> impl Iterator<Item = T> {
+    parts.sort_by(|(one, _), (other, _)| one.cmp(other));
+    parts.into_iter().map(|(_, part)| part)
+}
+
+fn key(id: &Shown<'_>) -> Vec<u8> {
+    if let Shown::Text(id) = id { id.to_vec() } else { Vec::new() }
+}
 
 /// Asks for a session's row, where a column goes by this name.
 fn session(column: &dyn Fn(&'static str) -> &'static str) -> String {

@@ -245,6 +245,36 @@ fn a_session_in_two_databases_is_that_of_the_usual_one() {
     assert_eq!(spawned, [(child, Source::Row { path: dev, query, shows: ID.to_owned() })]);
 }
 
+/// Rows come in any order, and SQLite is asked where a part may be understood in two ways.
+#[test]
+fn parts_of_a_message_are_in_the_order_of_their_ids() {
+    let text = |text: &str| Cell::Text(text.to_owned());
+    let says = move |words: &str| text(&json!({"type": "text", "text": words}).to_string());
+    let told = |third: &'static str| {
+        let mut machine = machine(Vec::new());
+        put(&mut machine, "opencode.db", b"");
+        machine.rows = Some(Box::new(move |_, sql, _| {
+            let answer = text(r#"{"role":"assistant","finish":"stop","time":{"created":1}}"#);
+            let part = |id: &str, data| vec![answer.clone(), text(""), text(id), data];
+            Ok(match sql.split_once(" from ").expect("a question").0 {
+                "select id, data" => {
+                    vec![vec![text("p2"), says("later")], vec![text("p1"), says("first")]]
+                }
+                "select m.data, m.decides, p.id, p.data" => {
+                    vec![part("p3", text(third)), part("p2", says("two")), part("p1", says("one"))]
+                }
+                "select p.data" => vec![vec![says("by SQLite")]],
+                _ => vec![vec![text("{}")]],
+            })
+        }));
+        let record = opencode().read(&machine, &stub(DB), Depth::Glance).expect("it is understood");
+        (record.prompt, record.last)
+    };
+    let words = |last: &str| (Some("first".to_owned()), Some(last.to_owned()));
+    assert_eq!(told(r#"{"type":"tool"}"#), words("two"));
+    assert_eq!(told(r#"{"type":"tool","type":"text"}"#), words("by SQLite"));
+}
+
 /// No server that writes files was ever seen to answer, so of what may run there nothing is said.
 #[test]
 fn a_server_is_silent_of_files_that_were_written_since_it_began() {

@@ -136,10 +136,10 @@ fn database(
         if sql.starts_with("select s.id, s.title, ") {
             return Ok(sessions.iter().map(listed).collect());
         }
-        if sql.starts_with("select m.data, m.decides, p.data ") {
+        if sql.starts_with("select m.data, m.decides, ") {
             let id = args[0].text().expect("an id");
-            return newest(id)
-                .map(|said| vec![vec![text(&said.to_string()), text(""), Cell::Null]]);
+            let row = |said: Value| vec![text(&said.to_string()), text(""), Cell::Null, Cell::Null];
+            return newest(id).map(|said| vec![row(said)]);
         }
         Ok(Vec::new())
     }));
