@@ -181,15 +181,15 @@ fn who_was_late_has_half_the_time() {
         Err(why) => why.kind() == io::ErrorKind::TimedOut,
         Ok(_) => false,
     };
-    let lates = || databases.open.lock().unwrap()[&slow].late;
+    let late = || databases.open.lock().unwrap()[&slow].late;
     for before in 0..40 {
         assert!(is_late(&slow, ENDLESS));
-        assert_eq!(lates(), before + 1);
+        assert_eq!(late(), before + 1);
     }
     // It would come in time.
     let long = ENDLESS.replace(" from n)", " from n limit 10000)");
     assert!(is_late(&slow, &long) && !is_late(&other, &long));
-    assert!(!is_late(&slow, "select z from t") && lates() == 41);
+    assert!(!is_late(&slow, "select z from t") && late() == 41);
 }
 
 #[test]
