@@ -2,8 +2,8 @@
 
 use crate::{
     ident::ProcKey,
-    proof::{Rule, Source},
-    wire::{Because, Session, StateName, Status},
+    proof::{Fact, Rule, Source},
+    wire::{Session, StateName, Status},
 };
 use std::{borrow::Borrow, cmp::Reverse, path::PathBuf};
 
@@ -152,7 +152,7 @@ pub fn join_unnamed<S: Borrow<Session>>(sessions: &mut Vec<S>, stays: impl Fn(&S
 /// Live processes that may have it loaded, where nobody can say.
 pub fn suspects(session: &Session) -> Vec<ProcKey> {
     let facts = session.because.iter().filter(|because| because.rule == Rule::MayBeHeld);
-    let process = |because: &Because| match &because.source {
+    let process = |because: &Fact| match &because.source {
         Source::Alive { process } => Some(process.clone()),
         _ => None,
     };

@@ -2,9 +2,9 @@
 
 use super::{paint::Paint, words};
 use agentctl_core::{
-    proof::Source,
+    proof::{Fact, Source},
     text::one_line,
-    wire::{Because, Session},
+    wire::Session,
 };
 use jiff::Timestamp;
 use std::{
@@ -40,7 +40,7 @@ fn fact(
     out: &mut impl Write,
     paint: Paint,
     number: usize,
-    because: &Because,
+    because: &Fact,
     now: Timestamp,
 ) -> io::Result<()> {
     let when = because
@@ -50,8 +50,8 @@ fn fact(
     writeln!(out, "{number}. {}{}", paint.bold(&one_line(&because.fact)), paint.faint(&when))?;
     writeln!(out, "   {} {}", paint.faint("source"), source(&because.source))?;
     writeln!(out, "   {} {}", paint.faint("rule  "), because.rule.text())?;
-    if let Some(check) = &because.check {
-        writeln!(out, "   {} {}", paint.faint("check "), one_line(check))?;
+    if let Some(check) = because.source.check() {
+        writeln!(out, "   {} {}", paint.faint("check "), one_line(&check))?;
     }
     Ok(())
 }

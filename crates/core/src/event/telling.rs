@@ -7,8 +7,8 @@ use super::{
 use crate::{
     evidence::Need,
     ident::ProcKey,
-    proof::{Rule, Source},
-    wire::{Because, Event, EventKind, Session, StateName},
+    proof::{Fact, Rule, Source},
+    wire::{Event, EventKind, Session, StateName},
 };
 use jiff::Timestamp;
 
@@ -146,7 +146,7 @@ impl<'a> Telling<'a> {
     fn handed_over(&mut self, at: Timestamp, look: &Look) {
         let lives = self.mark.live == Some(true) && self.session.live;
         // Its turn was left open by a process that came before this one.
-        let stale = |because: &Because| because.rule == Rule::TurnOlderThanHolder;
+        let stale = |because: &Fact| because.rule == Rule::TurnOlderThanHolder;
         let left = left(self.mark.state);
         let died = left == StateName::Died && self.session.because.iter().any(stale);
         let other = self.mark.is_handed_over(self.session) || lives && died;
@@ -309,7 +309,7 @@ impl<'a> Telling<'a> {
 
 /// The process was there before this moment; starts are told in whole seconds.
 fn has_begun(session: &Session, process: &ProcKey, at: Timestamp) -> bool {
-    let own = |because: &&Because| {
+    let own = |because: &&Fact| {
         let named = matches!(&because.source, Source::Alive { process: one } if one == process);
         because.rule == Rule::HolderAlive && named
     };

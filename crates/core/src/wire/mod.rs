@@ -35,7 +35,7 @@ pub use hooks::{Hook, HookOutcome};
 pub use launch::{DryRun, DryRuns, DrySlot, Failed, Failure, Launch, Launches, PlannedHook, Slot};
 pub use locks::{Lock, LockKind, Locks};
 pub use prune::{Pruned, Swept};
-pub use session::{Around, Because, Session};
+pub use session::{Around, Session};
 pub use stall::{Doing, Stall};
 pub use state::{StateName, Status};
 pub use webhooks::{Webhook, WebhookRetries, WebhookTest, WebhookTests, Webhooks};

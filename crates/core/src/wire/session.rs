@@ -9,25 +9,36 @@ use crate::{
     receipt::{Callback, Exit, Launched},
 };
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// One thing a state follows from, and how to check it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Because {
+struct Because<'f> {
     /// The fact in words.
-    pub fact: String,
+    fact: &'f str,
     /// The rule that used it.
-    pub rule: Rule,
+    rule: Rule,
     /// Where it was seen.
-    pub source: Source,
+    source: &'f Source,
     /// The moment it speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
+    at: Option<Timestamp>,
     /// A shell command that looks at the source: it exits 0 while that shows what was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub check: Option<String>,
+    check: Option<String>,
+}
+
+impl<'f> From<&'f Fact> for Because<'f> {
+    fn from(Fact { fact, rule, source, at }: &'f Fact) -> Self {
+        Self { fact, rule: *rule, source, at: *at, check: source.check() }
+    }
+}
+
+/// Checks are longer than what they follow from: none is made before it is told.
+fn checked<S: Serializer>(facts: &[Fact], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(facts.iter().map(Because::from))
 }
 
 /// One session.
@@ -157,7 +168,9 @@ pub struct Session {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::text::path_if_any")]
     pub source: Option<PathBuf>,
     /// What the state follows from.
-    pub because: Vec<Because>,
+    #[serde(serialize_with = "checked")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Because<'static>>"))]
+    pub because: Vec<Fact>,
 }
 
 /// What stands around the evidence of a session.
@@ -237,7 +250,7 @@ impl Session {
             callback: None,
             version: record.version,
             source: around.source,
-            because: verdict.because.into_iter().map(Because::from).collect(),
+            because: verdict.because,
         };
         session.stall = stall::of(&session, &record.turn, now);
         match launch {
@@ -300,13 +313,6 @@ fn ended(turn: &Turn, updated: Option<Timestamp>) -> Option<Timestamp> {
     match turn {
         Turn::Ended { at, .. } => Some(*at),
         Turn::Open { .. } | Turn::None => updated,
-    }
-}
-
-impl From<Fact> for Because {
-    fn from(fact: Fact) -> Self {
-        let check = fact.source.check();
-        Self { fact: fact.fact, rule: fact.rule, source: fact.source, at: fact.at, check }
     }
 }
 

@@ -5,9 +5,9 @@ use agentctl_core::{
     derive::derive,
     evidence::Evidence,
     ident::ProcKey,
-    proof::{Rule, Source},
+    proof::{Fact, Rule, Source},
     select::{Filter, Name, Order, Wanted, join_unnamed, sort},
-    wire::{Around, Because, Doing, Session, Stall, StateName, Status},
+    wire::{Around, Doing, Session, Stall, StateName, Status},
 };
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -143,12 +143,11 @@ fn unnamed(pid: u32) -> Session {
 /// A process without a name is left out where exactly one session may be all that it holds.
 #[test]
 fn a_process_is_listed_once() {
-    let may = |pid| Because {
+    let may = |pid| Fact {
         fact: String::new(),
         rule: Rule::MayBeHeld,
         source: Source::Alive { process: process(pid) },
         at: None,
-        check: None,
     };
     let suspected = |id: &str, pids: &[u32]| Session {
         because: pids.iter().copied().map(may).collect(),
@@ -165,7 +164,7 @@ fn a_process_is_listed_once() {
     assert_eq!(left(&[unnamed(8), only.clone()], false), 1, "another process");
     assert_eq!(left(&[unnamed(7), both], false), 1, "it may as well be the other's");
     assert_eq!(left(&[unnamed(7), only.clone(), suspected("c", &[7])], false), 1, "one of two");
-    let alive = Because { rule: Rule::HolderAlive, ..may(7) };
+    let alive = Fact { rule: Rule::HolderAlive, ..may(7) };
     let held = Session { because: vec![alive], ..named("d") };
     assert_eq!(left(&[unnamed(7), held], false), 1);
     let mut named = vec![Session { process: Some(process(7)), ..only.clone() }, only];

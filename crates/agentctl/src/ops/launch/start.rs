@@ -18,9 +18,9 @@ use agentctl_core::{
     ident::ProcKey,
     launch::{Id, Input, Plan, Signal},
     observe::History,
-    proof::Source,
+    proof::{Fact, Source},
     receipt::{Launched, VARIABLE},
-    wire::{Because, Session},
+    wire::Session,
 };
 use jiff::{SignedDuration, Timestamp};
 use std::{
@@ -226,7 +226,7 @@ impl Start<'_> {
 
     /// The agent wrote it itself since it was started. Its arguments are our words, and a resumed
     /// session has old records, which it says nothing of if it dies at once.
-    fn is_its_word(&self, because: &Because) -> bool {
+    fn is_its_word(&self, because: &Fact) -> bool {
         match because.source {
             Source::Line { .. }
             | Source::File { .. }

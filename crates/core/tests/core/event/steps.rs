@@ -8,8 +8,8 @@ use agentctl_core::{
     derive::State,
     event::{Cursor, Look, Mark, What},
     evidence::Need,
-    proof::{Rule, Source},
-    wire::{Because, Event, EventKind, Session, StateName},
+    proof::{Fact, Rule, Source},
+    wire::{Event, EventKind, Session, StateName},
 };
 
 const ASKS: State = State::Waiting(Need::Answer);
@@ -45,9 +45,9 @@ fn now(session: Session, steps: &[(i64, What)]) -> Look {
     look(20, &[seen(session, steps)], Some(&live))
 }
 
-fn because(rule: Rule, second: i64, pid: u32) -> Because {
+fn because(rule: Rule, second: i64, pid: u32) -> Fact {
     let mut all = session(Some("s"), IDLE, &[(pid, second)]).because;
-    Because { rule, ..all.remove(0) }
+    Fact { rule, ..all.remove(0) }
 }
 
 /// Whoever lives again began with the first thing that is known of it, or as we launched it.
@@ -257,7 +257,7 @@ fn a_question_out_of_rest_counts_its_turn() {
 #[test]
 fn an_exit_ends_what_nobody_surely_had() {
     let exited = [(15, What::Exited)];
-    let kinds = |began, more: Option<Because>| {
+    let kinds = |began, more: Option<Fact>| {
         let mut session = session(Some("s"), IDLE, &[(2, began)]);
         session.because.splice(..0, more);
         let told = from(&mark(IDLE, true), &now(session, &exited)).0;
@@ -269,6 +269,6 @@ fn an_exit_ends_what_nobody_surely_had() {
     assert_eq!(kinds(18, None), ends);
     assert_eq!(kinds(18, Some(because(Rule::HolderAlive, 5, 3))), ends, "that is another");
     assert_eq!(kinds(18, Some(because(Rule::AgentSays, 5, 2))), ends, "that is no beginning");
-    let blind = Because { source: Source::Blind, ..because(Rule::HolderAlive, 5, 2) };
+    let blind = Fact { source: Source::Blind, ..because(Rule::HolderAlive, 5, 2) };
     assert_eq!(kinds(18, Some(blind)), ends);
 }
