@@ -164,6 +164,7 @@ impl Survey<'_> {
         if passes {
             verdict.because.clear(); // not even worded
         }
+        verdict.because.shrink_to_fit(); // room for more would be held for each of a long list
         let around = Around {
             host: self.host.machine().to_owned(),
             source: candidate.stub.as_ref().filter(|_| !passes).map(|stub| stub.path.clone()),
