@@ -23,6 +23,7 @@ use crate::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::{
+    borrow::Cow,
     io::{self, Read},
     path::{Path, PathBuf},
 };
@@ -295,15 +296,11 @@ fn page(
         let bytes = seen.bytes.saturating_add(size);
         *seen = Extent { count: seen.count + 1, last: *seq, bytes };
         left = left.saturating_sub(size);
-        match (written, packed) {
-            (Shown::Text(entry), _) => visit(entry),
-            (_, Shown::Bytes(packed)) => {
-                if let Some(entry) = unpack(packed) {
-                    left = left.saturating_sub(i64::try_from(entry.len()).unwrap_or(i64::MAX));
-                    visit(&entry);
-                }
+        if let Some(entry) = entry_of(written, packed) {
+            if let Cow::Owned(unpacked) = &entry {
+                left = left.saturating_sub(i64::try_from(unpacked.len()).unwrap_or(i64::MAX));
             }
-            _ => {}
+            visit(&entry);
         }
         lines::until(left <= 0)
     })?;
@@ -414,16 +411,20 @@ fn entries(
     );
     let entry = |row: &[Shown<'_>]| {
         let [Shown::Number(seq), written, packed] = row else { return None };
-        let entry = match (written, packed) {
-            (Shown::Text(entry), _) => read(entry),
-            (_, Shown::Bytes(packed)) => read(&unpack(packed)?),
-            _ => return None,
-        };
-        Some((u64::try_from(*seq).ok()?, entry))
+        Some((u64::try_from(*seq).ok()?, read(&entry_of(written, packed)?)))
     };
     let mut all = Vec::new();
     each_row(tables, &stub.path, (&sql, &args), &mut |row| all.extend(entry(row)))?;
     Ok(all)
+}
+
+/// An entry, which stands in one of two columns.
+fn entry_of<'r>(written: &Shown<'r>, packed: &Shown<'r>) -> Option<Cow<'r, [u8]>> {
+    match (written, packed) {
+        (Shown::Text(entry), _) => Some(Cow::Borrowed(*entry)),
+        (_, Shown::Bytes(packed)) => unpack(packed).map(Cow::Owned),
+        _ => None,
+    }
 }
 
 fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
