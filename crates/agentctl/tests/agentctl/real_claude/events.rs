@@ -36,6 +36,7 @@ fn every_step_of_a_conversation_is_told_once() {
     });
     signal(Signal::KILL, terminal.pid());
     events.becomes(&id, &["waiting", "idle", "working"], "died");
+    assert_eq!(events.read.last().expect("an event")["type"], "session.ended");
     events.are_unique();
 }
 

@@ -250,7 +250,7 @@ fn a_session_in_two_databases_is_that_of_the_usual_one() {
 fn parts_of_a_message_are_in_the_order_of_their_ids() {
     let text = |text: &str| Cell::Text(text.to_owned());
     let says = move |words: &str| text(&json!({"type": "text", "text": words}).to_string());
-    let told = |third: &'static str| {
+    let told = |third: Cell| {
         let mut machine = machine(Vec::new());
         put(&mut machine, "opencode.db", b"");
         machine.rows = Some(Box::new(move |_, sql, _| {
@@ -261,7 +261,11 @@ fn parts_of_a_message_are_in_the_order_of_their_ids() {
                     vec![vec![text("p2"), says("later")], vec![text("p1"), says("first")]]
                 }
                 "select m.data, m.decides, p.id, p.data" => {
-                    vec![part("p3", text(third)), part("p2", says("two")), part("p1", says("one"))]
+                    vec![
+                        part("p3", third.clone()),
+                        part("p2", says("two")),
+                        part("p1", says("one")),
+                    ]
                 }
                 "select p.data" => vec![vec![says("by SQLite")]],
                 _ => vec![vec![text("{}")]],
@@ -271,8 +275,10 @@ fn parts_of_a_message_are_in_the_order_of_their_ids() {
         (record.prompt, record.last)
     };
     let words = |last: &str| (Some("first".to_owned()), Some(last.to_owned()));
-    assert_eq!(told(r#"{"type":"tool"}"#), words("two"));
-    assert_eq!(told(r#"{"type":"tool","type":"text"}"#), words("by SQLite"));
+    assert_eq!(told(text(r#"{"type":"tool"}"#)), words("two"));
+    assert_eq!(told(says("")), words("two"));
+    assert_eq!(told(text(r#"{"type":"tool","type":"text"}"#)), words("by SQLite"));
+    assert_eq!(told(Cell::Bytes(br#"{"type":"tool"}"#.into())), words("by SQLite"));
 }
 
 /// No server that writes files was ever seen to answer, so of what may run there nothing is said.
