@@ -93,8 +93,8 @@ impl Databases {
         if asked.stands_by(until)? { shown } else { Ok(Showing::Torn) }
     }
 
-    /// When an answer to what is asked now comes too late. Each that did halves the time of the next: however many are asked
-    /// for, one database takes no more than twice the time of one answer.
+    /// When an answer to what is asked now comes too late. Each that did halves the time of the next: however many are late,
+    /// together they take twice the time of one.
     fn until(&self, db: &Path) -> Instant {
         let late = locked(&self.open).get(db).map_or(0, |kept| kept.late);
         Instant::now() + self.patience / 2u32.saturating_pow(late)

@@ -35,6 +35,13 @@ fn write(writer: &Connection, sql: &str) {
     db.set_modified(before + Duration::from_secs(1)).unwrap();
 }
 
+/// One without a row, and nobody who has it open.
+fn empty(dir: &Path, name: &str) -> PathBuf {
+    let db = dir.join(name);
+    Connection::open(&db).unwrap().execute_batch("create table t(x)").unwrap();
+    db
+}
+
 fn count(db: &Path) -> io::Result<Vec<Vec<Cell>>> {
     counted(&Databases::new(PATIENCE), db)
 }
@@ -129,8 +136,7 @@ fn what_is_written_between_two_questions_is_seen() {
 #[test]
 fn a_log_that_cannot_be_looked_at_is_not_absent() {
     let home = tempfile::tempdir().unwrap();
-    let db = home.path().join("a.db");
-    Connection::open(&db).unwrap().execute_batch("create table t(x)").unwrap();
+    let db = empty(home.path(), "a.db");
     let log = beside(&db, "-wal");
     std::os::unix::fs::symlink(&log, &log).unwrap(); // leads nowhere but to itself
     assert!(count(&db).is_err());
@@ -141,10 +147,7 @@ fn a_log_that_cannot_be_looked_at_is_not_absent() {
 #[test]
 fn an_endless_answer_ends_and_nobody_else_waits_for_it() {
     let home = tempfile::tempdir().unwrap();
-    let [slow, other] = ["slow.db", "other.db"].map(|name| home.path().join(name));
-    for db in [&slow, &other] {
-        Connection::open(db).unwrap().execute_batch("create table t(x)").unwrap();
-    }
+    let [slow, other] = ["slow.db", "other.db"].map(|name| empty(home.path(), name));
     let databases = Databases::new(Duration::from_secs(1));
     let (done, ended) = mpsc::channel();
     thread::scope(|scope| {
@@ -172,10 +175,7 @@ fn an_endless_answer_ends_and_nobody_else_waits_for_it() {
 #[test]
 fn who_was_late_has_half_the_time() {
     let home = tempfile::tempdir().unwrap();
-    let [slow, other] = ["slow.db", "other.db"].map(|name| home.path().join(name));
-    for db in [&slow, &other] {
-        Connection::open(db).unwrap().execute_batch("create table t(x)").unwrap();
-    }
+    let [slow, other] = ["slow.db", "other.db"].map(|name| empty(home.path(), name));
     let databases = Databases::new(Duration::from_millis(500));
     let is_late = |db: &Path, sql: &str| match databases.rows(db, sql, &[]) {
         Err(why) => why.kind() == io::ErrorKind::TimedOut,
@@ -352,8 +352,7 @@ fn of_questions_put_at_once_each_may_see_more() {
 #[test]
 fn of_a_name_that_stands_twice_the_first_counts() {
     let home = tempfile::tempdir().unwrap();
-    let db = home.path().join("a.db");
-    Connection::open(&db).unwrap().execute_batch("create table t(x)").unwrap();
+    let db = empty(home.path(), "a.db");
     let sql = r#"select json_extract('{"type":"tool","type":"text"}', '$.type')"#;
     let rows = Databases::new(PATIENCE).rows(&db, sql, &[]).unwrap();
     assert_eq!(rows, [[Cell::Text("tool".into())]]);
